@@ -1,0 +1,180 @@
+"""Run the nightly DAG once, in a real local Airflow, over the samples; then show what it decided.
+
+Everything it writes lands in `var/`: Airflow's home, the lake, the full log. Exit code 0 when the pipeline completed,
+also when `enforce` then held a release, since the samples contain releases that must be held; anything else is 1.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+VAR = ROOT / "var"
+LAKE = VAR / "lake"
+REPORTS = LAKE / "_ops" / "reports"
+LOG = VAR / "nightly.log"
+DAG_ID = "evalbench_nightly"
+DATES = {"since": "2026-11-27", "until": "2026-11-30"}  # the samples' own
+AFTER_THE_DATES = "2026-12-02T06:00:00Z"  # so that no sample day is still open, whatever today is
+DECIDED = {0, 3, 4}  # evalbench's exit codes for PASS, FAIL and INSUFFICIENT_EVIDENCE
+
+CREATED = re.compile(r"Created dag run\..*?: (?P<run_id>manual__[^,\s]+),")
+ENDED = re.compile(r"\[DAG TEST\] end task task_id=(?P<task>\S+) map_index=(?P<index>-?\d+)")
+MOVED = re.compile(r"Task instance state updated .*\bnew_state=(?P<state>\w+)")
+
+
+def environment() -> dict[str, str]:
+    """The caller's environment with its own Airflow and evalbench settings replaced by this run's."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(("AIRFLOW", "EVALBENCH_"))}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # it costs every Airflow command seconds
+    return kept | {
+        "AIRFLOW_HOME": str(VAR / "airflow"),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
+        "EVALBENCH_RUNS": str(ROOT / "include" / "samples" / "runs"),
+        "EVALBENCH_LAKE": str(LAKE),
+        "EVALBENCH_ROUTING": str(ROOT / "include" / "samples" / "routing.yaml"),
+        "EVALBENCH_GRACE_HOURS": "0",
+        "EVALBENCH_CLOCK": AFTER_THE_DATES,
+    }
+
+
+def airflow(*arguments: str) -> subprocess.Popen[str]:
+    """One Airflow command, standard output and error as one stream of lines."""
+    return subprocess.Popen(
+        [BIN / "airflow", *arguments],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+
+
+def follow(process: subprocess.Popen[str]) -> tuple[int, str | None]:
+    """Append the command's lines to the log and print one per finished Airflow task: (exit code, DAG run id)."""
+    run_id, state = None, "?"
+    with LOG.open("a", encoding="utf-8") as log:
+        for line in process.stdout or ():
+            log.write(line)
+            if created := CREATED.search(line):
+                run_id = created["run_id"]
+            elif moved := MOVED.search(line):
+                state = moved["state"]
+            elif ended := ENDED.search(line):
+                index = "" if ended["index"] == "-1" else f" [{ended['index']}]"
+                print(f"  {state:<8} {ended['task']}{index}", flush=True)
+    return process.wait(), run_id
+
+
+def unfinished_tasks(run_id: str) -> list[str]:
+    """The Airflow tasks of a DAG run that neither succeeded nor were skipped, as Airflow's own command tells it."""
+    arguments = ("tasks", "states-for-dag-run", DAG_ID, run_id, "--output", "json")
+    told = subprocess.run(
+        [BIN / "airflow", *arguments], cwd=ROOT, env=environment(), capture_output=True, text=True, check=True
+    )
+    rows = json.loads(told.stdout[told.stdout.index("[{") :])
+    return sorted({row["task_id"] for row in rows if row["state"] not in {"success", "skipped"}})
+
+
+def held(report: Mapping[str, Any]) -> list[str]:
+    """The releases a report holds, one line each."""
+    return [
+        f"{decision['product']}/{decision['suite']}/{decision['environment']} {decision['candidate']}"
+        f" {decision['date']}: {decision['decision']} by {decision['decided_by']}"
+        for decision in report["decisions"]
+        if decision["decision"] != "PASS" and not decision["provisional"]
+    ]
+
+
+def unaccounted(accounting: Mapping[str, Any]) -> int:
+    """Run directories listed without ending up in a state, or lost on the way to one."""
+    quarantined: Mapping[str, int] = accounting["quarantined"]
+    ended: int = sum(accounting[state] for state in ("scored", "unchanged", "out_of_range", "in_progress"))
+    ended += sum(quarantined.values()) + sum(accounting["ignored"].values())
+    listed: int = accounting["listed"]
+    return abs(listed - ended) + quarantined.get("task_lost", 0)
+
+
+def problem(exit_code: int, unfinished: Iterable[str], report: Mapping[str, Any] | None) -> str | None:
+    """Why the pipeline did not complete, or None when it did: `enforce` may fail, but only to hold a release."""
+    if report is None:
+        return "the DAG run left no report, so nothing was published"
+    if lost := unaccounted(report["accounting"]):
+        return f"{lost} run directories are not accounted for"
+    if others := [task for task in unfinished if task != "enforce"]:
+        return f"these Airflow tasks did not succeed: {', '.join(others)}"
+    if exit_code != 0 and not held(report):
+        return "the DAG run failed although no release is held"
+    return None
+
+
+def reports() -> dict[Path, int]:
+    """The reports in the lake and when each was last written."""
+    return {path: path.stat().st_mtime_ns for path in REPORTS.glob("*.json")}
+
+
+def show(report: Mapping[str, Any]) -> bool:
+    """Print the decisions, the accounting, where the tables are and how to ask them; whether all could be shown."""
+    lake = LAKE.relative_to(ROOT)
+    command = ["gate", "--lake", str(lake), "--since", DATES["since"], "--until", DATES["until"]]
+    print(f"\n$ evalbench {' '.join(command)}", flush=True)
+    decided = subprocess.run([BIN / "evalbench", *command], cwd=ROOT, env=environment(), check=False)
+    print("\nAccounting")
+    for name, count in report["accounting"].items():
+        reasons = count if isinstance(count, dict) else {}
+        total = sum(reasons.values()) if isinstance(count, dict) else count
+        print(f"  {name:<13}{total:>4}  {', '.join(f'{why} {number}' for why, number in reasons.items())}".rstrip())
+    tables = sorted(path.name for path in (LAKE / "trends").glob("*") if path.is_dir())
+    print(f"\nTables: {lake}/trends/<table>/run_date=<date>/part-0.parquet\n  {' '.join(tables)}")
+    print("\nAsk them:")
+    for sql in (
+        "SELECT run_date, candidate, decision, decided_by FROM decisions ORDER BY ALL",
+        "SELECT candidate, signal, numerator, denominator FROM signals ORDER BY ALL",
+    ):
+        print(f'  .venv/bin/evalbench query --lake {lake} "{sql}"')
+    print(f"\nFull log: {LOG.relative_to(ROOT)}")
+    return decided.returncode in DECIDED
+
+
+def main() -> int:
+    """Migrate Airflow's database, run the DAG, print what it decided."""
+    VAR.mkdir(exist_ok=True)
+    LOG.write_text("", encoding="utf-8")
+    print("Airflow: preparing its database", flush=True)
+    exit_code, _ = follow(airflow("db", "migrate"))
+    if exit_code != 0:
+        print(f"airflow db migrate failed, see {LOG.relative_to(ROOT)}")
+        return 1
+    before = reports()
+    print(f"Airflow: {DAG_ID}, run dates {DATES['since']} to {DATES['until']}", flush=True)
+    exit_code, run_id = follow(airflow("dags", "test", DAG_ID, "--conf", json.dumps(DATES)))
+    if run_id is None:
+        print(f"Airflow started no DAG run, see {LOG.relative_to(ROOT)}")
+        return 1
+    written = [path for path, when in reports().items() if before.get(path) != when]
+    report = json.loads(written[0].read_text(encoding="utf-8")) if len(written) == 1 else None
+    shown = report is None or show(report)
+    if reason := problem(exit_code, unfinished_tasks(run_id), report):
+        print(f"\nThe pipeline failed: {reason}. See {LOG.relative_to(ROOT)}")
+        return 1
+    if not shown:
+        print("\nThe pipeline completed, but its decisions could not be read back from the lake.")
+        return 1
+    print("\nThe pipeline completed." if exit_code == 0 else "\nThe pipeline completed; enforce held:")
+    for release in held(report or {"decisions": []}) if exit_code != 0 else ():
+        print(f"  {release}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
