@@ -1,0 +1,1 @@
+"""The gate: facts and a policy in, a decision with its reasons out. It imports nothing of summaries."""

@@ -1,0 +1,50 @@
+"""Stage 3: an effect nobody can account for."""
+
+from evalbench.gate.case import Case
+from evalbench.gate.check import Check
+from evalbench.gate.result import CheckResult, TrialRef, missing_refs, trial_ref
+from evalbench.ledger import EffectState
+
+
+class UnknownEffects(Check):
+    """Number of effects whose state at the destination is unknown; a silent effectful call is one.
+
+    Best end: every unknown one verifies. Worst end: they are what they are, and a trial that recorded neither calls
+    nor effects hides at least one.
+    """
+
+    name = "unknown_effects"
+    stage = 3
+    next_step = "ask the destination, or reconcile the idempotency key, before any retry"
+
+    def evaluate(self, case: Case) -> CheckResult:
+        counts = case.effects
+        return self.at_most(
+            case.policy.unknown_effects.max_count,
+            observed=counts.unknown,
+            best=0,
+            worst=counts.unknown + counts.hidden,
+            reason=f"{counts.unknown}/{counts.total} effects unknown, {counts.silent} of them silent calls; "
+            f"{counts.hidden} trials may hide more",
+            numerator=counts.unknown,
+            denominator=counts.total,
+            unit="effects",
+            trials=self._trials(case),
+        )
+
+    @staticmethod
+    def _trials(case: Case) -> tuple[TrialRef, ...]:
+        silence_counts = case.effects.silent > 0
+        refs = []
+        for trial in case.pool.trials:
+            if any(_counts(e.state, e.tolerated, e.silent, silence_counts) for e in trial.effects):
+                refs.append(trial_ref(trial, "effect unknown", missing=True))
+            elif trial.opaque and case.effects.hidden:
+                refs.append(trial_ref(trial, "neither calls nor effects recorded", missing=True))
+        if not case.policy.tolerates("records", case.pool.missing_count):
+            refs.extend(missing_refs(case.pool.missing))
+        return tuple(refs)
+
+
+def _counts(state: EffectState, tolerated: bool, silent: bool, silence_counts: bool) -> bool:
+    return state is EffectState.UNKNOWN and not tolerated and (silence_counts or not silent)

@@ -1,0 +1,328 @@
+"""The gate's promises, one spoiled thing at a time. Definitions: metrics of docs/glossary.md and the policies."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from evalbench.gate.decision import Verdict
+from evalbench.ledger import Cost, CostState, Plan, PlanSource, Progress, Quality, RunState, TrialStatus, Wait
+
+from tests.builders import STRICT, call, decision, effect, fired, outcome, policy, run, spoil, trial, waiting
+
+GOOD = run(trial("t1"), trial("t2"), trial("t3"), trial("t4"))
+
+
+def check(result, name):
+    """The one check of this name."""
+    return next(item for item in result.checks if item.name == name)
+
+
+def test_complete_favourable_evidence_passes() -> None:
+    """Four verified trials with receipts, keys, windows and bills: PASS, nothing fired, no reason."""
+    result = decision(GOOD)
+    assert (Verdict.PASS, {}, None, None) == (result.verdict, fired(result), result.first_reason, result.decided_by)
+
+
+SPOILED = [
+    # what is spoiled in trial t4, what fires (name → proven), the verdict
+    pytest.param(
+        {"outcome": outcome("failed")},
+        {"false_success": True},
+        Verdict.FAIL,
+        id="a declared completion that failed is proven false success, whatever the rest",
+    ),
+    pytest.param(
+        {"outcome": outcome("unavailable", "verifier_down")},
+        {"coverage.verdicts": False, "false_success": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="an unavailable outcome may hide a false success",
+    ),
+    pytest.param(
+        {"outcome": None},
+        {"coverage.ledger": False, "coverage.verdicts": False, "false_success": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="a declared completion that says nothing of its outcome is silence",
+    ),
+    pytest.param(
+        {"declared_complete": None},
+        {"coverage.ledger": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="silence about declaration fires, though its outcome verified",
+    ),
+    pytest.param(
+        {"declared_complete": None, "outcome": outcome("failed")},
+        {"coverage.ledger": False, "false_success": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="a failed outcome of unknown declaration may be a false success",
+    ),
+    pytest.param(
+        {"declared_complete": False, "outcome": outcome("failed")},
+        {},
+        Verdict.PASS,
+        id="an admitted failure is no false success, and the yield floor holds at 3/4",
+    ),
+    pytest.param(
+        {"effects": (effect("unknown"),)},
+        {
+            "coverage.effects": False,
+            "coverage.receipts": False,
+            "unknown_effects": False,
+            "floor.effect_integrity": False,
+        },
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="an unknown effect is never proven harm",
+    ),
+    pytest.param(
+        {"effects": (effect("failed"),)},
+        {"floor.effect_integrity": True},
+        Verdict.FAIL,
+        id="a failed effect breaches a floor of 1.00 at both ends",
+    ),
+    pytest.param(
+        {"effects": ()},
+        {
+            "coverage.ledger": False,
+            "coverage.effects": False,
+            "coverage.receipts": False,
+            "coverage.idempotency": False,
+            "unknown_effects": False,
+            "floor.effect_integrity": False,
+        },
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="an effectful call without an effect record is silent, and an unknown effect",
+    ),
+    pytest.param(
+        {"effects": None, "calls": None},
+        {"coverage.ledger": False, "unknown_effects": False, "floor.effect_integrity": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="a trial that recorded neither calls nor effects may hide any number of effects",
+    ),
+    pytest.param(
+        {"effects": (effect(), effect("rejected", key="k2", evidence=None)), "calls": (call(), call(1, status="rejected"))},
+        {},
+        Verdict.PASS,
+        id="a call rejected on purpose is in no denominator and needs no receipt",
+    ),
+    pytest.param(
+        {"calls": (call(), call(1, "crm__get_account"))},
+        {},
+        Verdict.PASS,
+        id="a read-only call needs no effect record",
+    ),
+    pytest.param(
+        {"effects": (effect(key=None),)},
+        {"coverage.idempotency": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="a write without an idempotency key",
+    ),
+    pytest.param(
+        {"progress": Progress(active=12, active_with_delta=0)},
+        {"floor.progress": True},
+        Verdict.FAIL,
+        id="9 of 21 active windows with new evidence breaches 0.90 at both ends",
+    ),
+    pytest.param(
+        {"progress": Progress(active=3, active_with_delta=3, stale=2)},
+        {"floor.progress": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="stale windows count at the worst end only: 12/14 is below 0.90",
+    ),
+    pytest.param(
+        {"progress": None},
+        {"floor.progress": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="a trial without windows where windows are required",
+    ),
+    pytest.param(
+        {"cost": None},
+        {"coverage.cost": False, "floor.budget": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="a missing bill has no bound",
+    ),
+    pytest.param(
+        {"cost": Cost(state=CostState.ESTIMATED, usd=Decimal("0.01"))},
+        {"coverage.cost": False, "floor.budget": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="an estimate is no bill",
+    ),
+    pytest.param(
+        {"cost": Cost(state=CostState.BILLED, usd=Decimal("1.30"))},
+        {"floor.budget": True},
+        Verdict.FAIL,
+        id="2.50 over 4 verified outcomes breaches 0.60 at both ends",
+    ),
+    pytest.param(
+        {"qualities": ()},
+        {},
+        Verdict.PASS,
+        id="ungraded is reported, not fired",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "expected", "verdict"), SPOILED)
+def test_one_spoiled_trial(changes, expected, verdict) -> None:
+    """Exactly these checks fire, proven or not, and the verdict follows from them."""
+    result = decision(spoil(GOOD, 3, **changes))
+    assert expected == fired(result)
+    assert verdict == result.verdict
+
+
+def test_first_reason_is_the_first_fired_and_decided_by_the_first_proven() -> None:
+    """Missing evidence speaks first, proven harm decides."""
+    result = decision(spoil(spoil(GOOD, 2, outcome=outcome("unavailable")), 3, outcome=outcome("failed")))
+    assert ("coverage.verdicts", "false_success") == (result.first_reason, result.decided_by)
+
+
+def test_a_missing_planned_trial_is_never_proven_and_never_passes() -> None:
+    """A planned trial without a record fires the ledger; every rate opens up at its worst end."""
+    result = decision(run(trial("t1"), trial("t2"), planned={"t1": 1, "t2": 1, "t3": 1}))
+    assert Verdict.INSUFFICIENT_EVIDENCE == result.verdict
+    assert {"coverage.ledger", "false_success", "unknown_effects", "floor.verified_yield"} <= fired(result).keys()
+    assert not any(fired(result).values())
+
+
+def test_an_unplanned_trial_counts() -> None:
+    """A plan can't hide harm: a trial beyond it is owed, and its false success is proven."""
+    result = decision(run(trial("t1"), trial("t2", outcome=outcome("failed")), planned={"t1": 1}))
+    assert (2, True) == (check(result, "floor.verified_yield").denominator, fired(result)["false_success"])
+
+
+def test_giving_up_silently_does_not_buy_a_pass() -> None:
+    """Two of five trials end undeclared and unverified: the yield of 3/5 breaches 0.75."""
+    lazy = {"declared_complete": False, "outcome": outcome("failed"), "effects": (), "calls": ()}
+    result = decision(run(trial("t1"), trial("t2"), trial("t3"), trial("t4", **lazy), trial("t5", **lazy)))
+    assert {"floor.verified_yield": True, "floor.budget": True} == fired(result)
+
+
+def test_a_valid_wait_is_owed_nothing_and_an_overdue_one_is() -> None:
+    """A valid wait leaves the yield's denominator; once its due date has passed it is a stalled trial."""
+    overdue = Wait(owner="o", decision="d", due=datetime(2026, 3, 2, 23, tzinfo=UTC), resume_state="s")
+    assert 4 == check(decision(run(*GOOD.run.trials, waiting())), "floor.verified_yield").denominator
+    assert 5 == check(decision(run(*GOOD.run.trials, waiting(wait=overdue))), "floor.verified_yield").denominator
+
+
+def test_spend_without_a_verified_outcome_breaches_any_budget() -> None:
+    """Proven when no outcome could become verified, not before."""
+    failed = {"declared_complete": False, "outcome": outcome("failed")}
+    proven = decision(run(trial("t1", **failed)))
+    open_ = decision(run(trial("t1", declared_complete=False, outcome=outcome("unavailable"))))
+    assert (True, True) == (check(proven, "floor.budget").proven, check(proven, "floor.budget").worst_unbounded)
+    assert (True, False) == (check(open_, "floor.budget").fired, check(open_, "floor.budget").proven)
+
+
+def test_an_observed_plan_fires_under_a_policy_that_requires_one() -> None:
+    """Without a plan a lost trial can't be seen: unproven."""
+    observed = replace(GOOD, run=replace(GOOD.run, plan=replace(GOOD.run.plan, source=PlanSource.OBSERVED)))
+    assert {"coverage.plan": False} == fired(decision(observed))
+
+
+def test_an_abandoned_run_without_a_plan_holds() -> None:
+    """Nobody knows how many trials are missing: the ledger fires, and nothing favourable is concluded."""
+    plan = Plan(source=PlanSource.OBSERVED)
+    abandoned = replace(GOOD, run=replace(GOOD.run, state=RunState.ABANDONED, plan=plan))
+    result = decision(abandoned)
+    assert Verdict.INSUFFICIENT_EVIDENCE == result.verdict
+    assert False is fired(result)["coverage.ledger"]
+
+
+def test_no_trial_at_all_is_no_pass() -> None:
+    """Zero of zero is not a success."""
+    assert Verdict.INSUFFICIENT_EVIDENCE == decision(run()).verdict
+
+
+def test_two_dataset_versions_are_never_pooled_silently() -> None:
+    """Rates over two versions hold the release until the window speaks of one."""
+    old = run(trial("t1"), run_id="old", dataset_version="1")
+    new = run(trial("t1"), run_id="new", dataset_version="2")
+    assert {"coverage.dataset_version": False} == fired(decision(old, new))
+
+
+def test_a_tolerated_absence_is_accepted_up_to_its_count() -> None:
+    """Named, counted, and no further."""
+    tolerant = policy(STRICT + "tolerate:\n  effects: {up_to: 1, reason: read-only sandbox}\n")
+    silent = {"effects": None, "calls": (call(),)}
+    one = spoil(GOOD, 3, **silent)
+    assert Verdict.PASS == decision(one, by=tolerant).verdict
+    assert Verdict.INSUFFICIENT_EVIDENCE == decision(spoil(one, 2, **silent), by=tolerant).verdict
+
+
+def test_a_forbidden_tool_is_a_floor_even_when_the_call_was_rejected() -> None:
+    """Attempted counts."""
+    strict = policy(STRICT.replace("unmatched: effectful}", 'unmatched: effectful, forbidden: ["admin__*"]}'))
+    attempted = {"calls": (call(), call(1, "admin__drop", status="rejected"))}
+    assert {"floor.forbidden_tools": True} == fired(decision(spoil(GOOD, 3, **attempted), by=strict))
+
+
+def test_regressions_compare_the_same_tasks_only() -> None:
+    """t4 fails for the candidate and never ran for the baseline: no regression over the shared tasks."""
+    lax = policy(STRICT.replace("effect_integrity: {min: 1.00}", "effect_integrity: {min: 0.50}"))
+    candidate = spoil(GOOD, 3, effects=(effect("failed"),))
+    baseline = run(trial("t1"), trial("t2"), run_id="base", candidate="agent/0")
+    assert {} == fired(decision(candidate, by=lax, baseline=(baseline,)))
+    baseline = run(*GOOD.run.trials, run_id="base", candidate="agent/0")
+    assert {"floor.effect_regression": True} == fired(decision(candidate, by=lax, baseline=(baseline,)))
+
+
+def test_without_a_baseline_nothing_is_compared() -> None:
+    """not_evaluated, with the reason."""
+    statuses = {c.name: c.status.value for c in decision(GOOD).checks if c.stage == 5 or "regression" in c.name}
+    assert {"not_evaluated"} == set(statuses.values())
+
+
+MARGIN = STRICT + "comparison: {quality: 0.05}\n"
+
+
+def graded(score: str, version: str = "1") -> tuple[Quality, ...]:
+    """One deterministic grade."""
+    quality = Quality(score=Decimal(score), grader_kind="deterministic", grader_name="rubric", grader_version=version)
+    return (quality,)
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [
+        pytest.param("0.80", {}, id="equal"),
+        pytest.param("0.75", {}, id="at the margin"),
+        pytest.param("0.74", {"compare.quality": True}, id="beyond the margin"),
+    ],
+)
+def test_a_declared_margin_decides(score, expected) -> None:
+    """Quality may fall by the declared margin and no further."""
+    trials = [trial(t, qualities=graded("0.8")) for t in ("t1", "t2")]
+    worse = [trial(t, qualities=graded(score)) for t in ("t1", "t2")]
+    baseline = run(*trials, run_id="base", candidate="agent/0")
+    assert expected == fired(decision(run(*worse), by=policy(MARGIN), baseline=(baseline,)))
+
+
+def test_a_comparison_is_refused_when_graders_differ() -> None:
+    """Named in the reason; with a declared margin that is missing evidence, not a pass."""
+    baseline = run(trial("t1", qualities=graded("0.8", "2")), run_id="base", candidate="agent/0")
+    result = decision(run(trial("t1", qualities=graded("0.8", "1"))), by=policy(MARGIN), baseline=(baseline,))
+    assert {"compare.quality": False} == fired(result)
+    assert "graders or rubric versions differ" in check(result, "compare.quality").reason
+
+
+def test_comparison_is_not_used_once_an_earlier_stage_fired() -> None:
+    """Shown, not used: no quality changes a veto."""
+    baseline = run(*GOOD.run.trials, run_id="base", candidate="agent/0")
+    result = decision(spoil(GOOD, 3, outcome=outcome("failed")), by=policy(MARGIN), baseline=(baseline,))
+    assert {"not_used"} == {c.status.value for c in result.checks if c.stage == 5}
+
+
+def test_flip_names_the_trials_that_matter() -> None:
+    """Missing evidence can't help t4; PASS needs both."""
+    relaxed = policy(STRICT.replace("min: 0.75", "min: 0.25").replace("0.60", "1.60"))
+    spoiled = spoil(spoil(GOOD, 2, outcome=outcome("unavailable")), 3, outcome=outcome("failed"))
+    result = decision(spoiled, by=relaxed)
+    assert (
+        "If the missing evidence (t3) turns out well: still FAIL, by false_success (t4). "
+        "PASS needs false_success to pass (t4), and the evidence that coverage.verdicts waits for (t3)." == result.flip
+    )
+
+
+def test_crashed_and_running_trials_are_not_completed() -> None:
+    """A subject whose trials all crashed completed nothing."""
+    crashed = {"status": TrialStatus.CRASHED, "declared_complete": False}
+    assert False is fired(decision(run(trial("t1", **crashed))))["coverage.completed"]
