@@ -1,4 +1,4 @@
-"""Small complete ledgers for tests: every builder gives a record a strict policy passes, and a test spoils one thing."""
+"""Small complete ledgers for tests: every record passes a strict policy, and a test spoils one thing."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime

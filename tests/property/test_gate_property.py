@@ -1,7 +1,7 @@
 """Invariants of the gate: evidence taken away or harm added never buys a release.
 
 Absence the policy tolerates by name is outside these promises, and so is taking one element out of a list that claims
-to be whole; both are said in docs/evidence.md.
+to be whole: docs/decisions/0003-silence-about-declaration.md.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,10 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.builders import STRICT, call, decision, effect, outcome, policy, run, trial, waiting
+
 from evalbench.gate.decision import Verdict
 from evalbench.ledger import (
     Cost,
@@ -22,10 +26,7 @@ from evalbench.ledger import (
     Trial,
     TrialStatus,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from tests.builders import STRICT, call, decision, effect, outcome, policy, run, trial, waiting
+from evalbench.policy import Policy
 
 LOOSE = STRICT.replace("min: 0.75", "min: 0.30").replace("min: 0.90", "min: 0.50").replace("min: 1.00", "min: 0.50")
 RATES = LOOSE + "false_success: {max_rate: 0.4}\nunknown_effects: {max_count: 1}\n"
@@ -137,7 +138,8 @@ FAVOUR: dict[str, Callable[[Trial], Trial]] = {
         t,
         progress=t.progress
         and Progress(
-            active=t.progress.active + t.progress.stale, active_with_delta=t.progress.active_with_delta + t.progress.stale
+            active=t.progress.active + t.progress.stale,
+            active_with_delta=t.progress.active_with_delta + t.progress.stale,
         ),
     ),
     "grade arrives": lambda t: replace(t, qualities=(Quality(score=Decimal(1), grader_name="rubric"),)),
@@ -155,7 +157,7 @@ def change(scored: ScoredRun, index: int, edit: Callable[[Trial], Trial]) -> Sco
 @pytest.mark.parametrize("name", REMOVALS)
 @given(scored=runs(), index=st.integers(0, 4))
 @settings(max_examples=60, deadline=None)
-def test_removing_evidence_never_releases(name, by, scored, index) -> None:
+def test_removing_evidence_never_releases(name: str, by: Policy, scored: ScoredRun, index: int) -> None:
     """Held stays held; FAIL may become INSUFFICIENT_EVIDENCE."""
     before = decision(scored, by=by).verdict
     after = decision(change(scored, index, REMOVALS[name]), by=by).verdict
@@ -165,7 +167,7 @@ def test_removing_evidence_never_releases(name, by, scored, index) -> None:
 @pytest.mark.parametrize("by", POLICIES, ids=["strict", "loose", "rates"])
 @given(scored=runs(), index=st.integers(0, 4))
 @settings(max_examples=60, deadline=None)
-def test_removing_a_planned_trial_never_releases(by, scored, index) -> None:
+def test_removing_a_planned_trial_never_releases(by: Policy, scored: ScoredRun, index: int) -> None:
     """Where a plan exists, a lost trial can't help."""
     before = decision(scored, by=by).verdict
     left = tuple(t for i, t in enumerate(scored.run.trials) if i != index % len(scored.run.trials))
@@ -177,7 +179,7 @@ def test_removing_a_planned_trial_never_releases(by, scored, index) -> None:
 @pytest.mark.parametrize("name", HARM)
 @given(scored=runs(), index=st.integers(0, 4))
 @settings(max_examples=60, deadline=None)
-def test_adding_harm_never_releases_and_never_moves_fail(name, by, scored, index) -> None:
+def test_adding_harm_never_releases_and_never_moves_fail(name: str, by: Policy, scored: ScoredRun, index: int) -> None:
     """FAIL stays FAIL, held stays held."""
     before = decision(scored, by=by).verdict
     after = decision(change(scored, index, HARM[name]), by=by).verdict
@@ -189,7 +191,7 @@ def test_adding_harm_never_releases_and_never_moves_fail(name, by, scored, index
 @pytest.mark.parametrize("name", FAVOUR)
 @given(scored=runs(), index=st.integers(0, 4))
 @settings(max_examples=60, deadline=None)
-def test_favourable_evidence_never_takes_a_pass_away(name, by, scored, index) -> None:
+def test_favourable_evidence_never_takes_a_pass_away(name: str, by: Policy, scored: ScoredRun, index: int) -> None:
     """PASS stays PASS."""
     before = decision(scored, by=by).verdict
     after = decision(change(scored, index, FAVOUR[name]), by=by).verdict
@@ -198,7 +200,7 @@ def test_favourable_evidence_never_takes_a_pass_away(name, by, scored, index) ->
 
 @given(scored=runs(), data=st.data())
 @settings(max_examples=100, deadline=None)
-def test_order_never_matters(scored, data) -> None:
+def test_order_never_matters(scored: ScoredRun, data: st.DataObject) -> None:
     """Trials and runs in any order give the same decision, to the last field."""
     other = run(trial("t0"), run_id="run-2")
     shuffled = tuple(data.draw(st.permutations(scored.run.trials)))
@@ -208,7 +210,7 @@ def test_order_never_matters(scored, data) -> None:
 
 @given(scored=runs())
 @settings(max_examples=100, deadline=None)
-def test_proven_implies_fired_and_fail_needs_proof(scored) -> None:
+def test_proven_implies_fired_and_fail_needs_proof(scored: ScoredRun) -> None:
     """The verdict follows from the checks alone, and coverage is never proven."""
     result = decision(scored)
     assert all(check.fired for check in result.checks if check.proven)

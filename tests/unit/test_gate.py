@@ -3,17 +3,19 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
-from evalbench.gate.decision import Verdict
-from evalbench.ledger import Cost, CostState, Plan, PlanSource, Progress, Quality, RunState, TrialStatus, Wait
-
 from tests.builders import STRICT, call, decision, effect, fired, outcome, policy, run, spoil, trial, waiting
+
+from evalbench.gate.decision import Decision, Verdict
+from evalbench.gate.result import CheckResult
+from evalbench.ledger import Cost, CostState, Plan, PlanSource, Progress, Quality, RunState, TrialStatus, Wait
 
 GOOD = run(trial("t1"), trial("t2"), trial("t3"), trial("t4"))
 
 
-def check(result, name):
+def check(result: Decision, name: str) -> CheckResult:
     """The one check of this name."""
     return next(item for item in result.checks if item.name == name)
 
@@ -99,7 +101,10 @@ SPOILED = [
         id="a trial that recorded neither calls nor effects may hide any number of effects",
     ),
     pytest.param(
-        {"effects": (effect(), effect("rejected", key="k2", evidence=None)), "calls": (call(), call(1, status="rejected"))},
+        {
+            "effects": (effect(), effect("rejected", key="k2", evidence=None)),
+            "calls": (call(), call(1, status="rejected")),
+        },
         {},
         Verdict.PASS,
         id="a call rejected on purpose is in no denominator and needs no receipt",
@@ -162,7 +167,7 @@ SPOILED = [
 
 
 @pytest.mark.parametrize(("changes", "expected", "verdict"), SPOILED)
-def test_one_spoiled_trial(changes, expected, verdict) -> None:
+def test_one_spoiled_trial(changes: dict[str, Any], expected: dict[str, bool], verdict: Verdict) -> None:
     """Exactly these checks fire, proven or not, and the verdict follows from them."""
     result = decision(spoil(GOOD, 3, **changes))
     assert expected == fired(result)
@@ -288,7 +293,7 @@ def graded(score: str, version: str = "1") -> tuple[Quality, ...]:
         pytest.param("0.74", {"compare.quality": True}, id="beyond the margin"),
     ],
 )
-def test_a_declared_margin_decides(score, expected) -> None:
+def test_a_declared_margin_decides(score: str, expected: dict[str, bool]) -> None:
     """Quality may fall by the declared margin and no further."""
     trials = [trial(t, qualities=graded("0.8")) for t in ("t1", "t2")]
     worse = [trial(t, qualities=graded(score)) for t in ("t1", "t2")]

@@ -2,22 +2,35 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
-from evalbench.gate.case import as_of
-from evalbench.ledger import Cost, CostState, Progress, Quality, TrialStatus, Verdict, VerdictState, Wait
-from evalbench.pool import pool_runs
-from evalbench.signals import funnel, signals
-
 from tests.builders import DAY, STRICT, effect, outcome, policy, run, spoil, trial, waiting
 
+from evalbench.gate.case import as_of
+from evalbench.ledger import (
+    Cost,
+    CostState,
+    Progress,
+    Quality,
+    ScoredRun,
+    Trial,
+    TrialStatus,
+    Verdict,
+    VerdictState,
+    Wait,
+)
+from evalbench.policy import Policy
+from evalbench.pool import pool_runs
+from evalbench.signals import Signal, funnel, signals
 
-def measured(*runs, by=None):
+
+def measured(*runs: ScoredRun, by: Policy | None = None) -> dict[str, Signal]:
     """Signal name → signal."""
     return {signal.name: signal for signal in signals(pool_runs(runs, by or policy(), as_of(DAY)))}
 
 
-def fraction(signal):
+def fraction(signal: Signal) -> tuple[Decimal | None, int]:
     """(numerator, denominator)."""
     return signal.numerator, signal.denominator
 
@@ -37,7 +50,7 @@ def test_quality_counts_completed_graded_trials_only() -> None:
     assert (1, 2) == (quality.beside["graded"], quality.beside["completed"])
 
 
-def graders(*names_and_scores):
+def graders(*names_and_scores: tuple[str, str | None]) -> tuple[Quality, ...]:
     """Grades by several graders."""
     return tuple(
         Quality(score=None if score is None else Decimal(score), grader_kind="deterministic", grader_name=name)
@@ -58,7 +71,9 @@ TWO = STRICT + "quality: {graders: [{name: a, weight: 3}, {name: b}]}\n"
         pytest.param(STRICT, (("a", "1"),), Decimal(1), {}, id="the only grader"),
     ],
 )
-def test_which_graders_make_quality(by, given, expected, left_out) -> None:
+def test_which_graders_make_quality(
+    by: str, given: tuple[tuple[str, str | None], ...], expected: Decimal | None, left_out: dict[str, int]
+) -> None:
     """The policy names them; an average over whoever happened to run is nobody's quality."""
     quality = measured(run(trial(qualities=graders(*given))), by=policy(by))["task_quality"]
     assert (expected or 0, left_out) == (quality.numerator, quality.left_out)
@@ -89,7 +104,7 @@ def test_effects_leave_out_what_was_rejected_on_purpose() -> None:
 
 def test_cost_counts_failures_and_waits_but_only_bills() -> None:
     """0.40 + 0.40 over one verified outcome; the estimate stands beside, never added."""
-    estimated = trial("t3", outcome=outcome("failed"), cost=Cost(state=CostState.ESTIMATED, usd=Decimal("9")))
+    estimated = trial("t3", outcome=outcome("failed"), cost=Cost(state=CostState.ESTIMATED, usd=Decimal(9)))
     signal = measured(run(trial("t1"), waiting(), estimated))["cost_per_verified_outcome"]
     assert (Decimal("0.80"), 1) == fraction(signal)
     assert ({"cost_not_covered": 1}, 9.0) == (signal.left_out, signal.beside["estimated_usd"])
@@ -111,7 +126,12 @@ def test_a_policy_may_take_estimates_as_its_basis_and_says_so() -> None:
 def test_false_success_is_over_declared_completions() -> None:
     """One of two declared failed; an unavailable one is declared and unverified; an admitted failure is in neither."""
     admitted = trial("t4", declared_complete=False, outcome=outcome("failed"))
-    trials = (trial("t1"), trial("t2", outcome=outcome("failed")), trial("t3", outcome=outcome("unavailable")), admitted)
+    trials = (
+        trial("t1"),
+        trial("t2", outcome=outcome("failed")),
+        trial("t3", outcome=outcome("unavailable")),
+        admitted,
+    )
     signal = measured(run(*trials))["false_success"]
     assert ((1, 3), 1) == (fraction(signal), signal.beside["unverified"])
 
@@ -120,13 +140,15 @@ def test_false_success_is_over_declared_completions() -> None:
     ("trials", "clustered"),
     [
         pytest.param((trial("t1"), trial("t2")), False, id="one trial per task: Wilson"),
-        pytest.param((trial("t1", 0), trial("t1", 1), trial("t2", outcome=outcome("failed"))), True, id="repeats: clustered"),
+        pytest.param(
+            (trial("t1", 0), trial("t1", 1), trial("t2", outcome=outcome("failed"))), True, id="repeats: clustered"
+        ),
     ],
 )
-def test_intervals_cluster_by_task_where_a_task_repeats(trials, clustered) -> None:
+def test_intervals_cluster_by_task_where_a_task_repeats(trials: tuple[Trial, ...], clustered: bool) -> None:
     """Two tasks without an event: Wilson's upper end is 0.6576; with repeats the t interval is cut to [0, 1]."""
-    low, high = measured(run(*trials))["false_success"].ci95
-    assert ((0.0, 1.0) if clustered else (0.0, pytest.approx(0.6576, abs=1e-4))) == (low, high)
+    interval = measured(run(*trials))["false_success"].ci95
+    assert interval == ((0.0, 1.0) if clustered else (0.0, pytest.approx(0.6576, abs=1e-4)))
 
 
 def test_the_funnel_tells_giving_up_from_silence() -> None:
@@ -165,7 +187,7 @@ WAITS = [
 
 
 @pytest.mark.parametrize(("changes", "valid"), WAITS)
-def test_a_wait_is_valid_only_when_complete_and_not_overdue(changes, valid) -> None:
+def test_a_wait_is_valid_only_when_complete_and_not_overdue(changes: dict[str, Any], valid: bool) -> None:
     """`as_of` is 00:00 UTC of the next day; an invalid wait is a stalled trial."""
     fields = {"owner": "ops", "decision": "d", "due": datetime(2026, 3, 4, tzinfo=UTC), "resume_state": "s"} | changes
     counts = funnel(pool_runs([run(waiting(wait=Wait(**fields)))], policy(), as_of(DAY)))
@@ -183,7 +205,7 @@ outcome:
 )
 
 
-def harness_row(value):
+def harness_row(value: str | None) -> Verdict:
     """A harness verdict on t1, unavailable when value is None."""
     return Verdict(
         name="goal",
@@ -207,7 +229,9 @@ def harness_row(value):
         pytest.param(None, "100", (0, 0, 1), id="a run of unknown class"),
     ],
 )
-def test_a_comparator_is_an_outcome_only_where_attested(generator_class, value, expected) -> None:
+def test_a_comparator_is_an_outcome_only_where_attested(
+    generator_class: str | None, value: str | None, expected: tuple[int, int, int]
+) -> None:
     """(verified, false success, unverified) of one declared trial without an outcome of its own."""
     scored = run(trial(outcome=None), generator_class=generator_class)
     scored = type(scored)(run=scored.run, verdicts=(harness_row(value),))
