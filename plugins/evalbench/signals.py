@@ -3,18 +3,16 @@
 Definitions: docs/glossary.md. Intervals cluster by task wherever a task contributes more than one item.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from evalbench.counts import CostCounts, DeclarationCounts, EffectCounts, ProgressCounts, QualityCounts
-from evalbench.intervals import bootstrap_ratio, clustered_interval, wilson
+from evalbench.intervals import Item, rate_interval, ratio_interval_by_task, zero_event_upper
 from evalbench.ledger import EffectState, OutcomeState
 from evalbench.pool import Pool
 
 SIGNALS_VERSION = "1"
-BOOTSTRAP_SEED = 20240501  # fixed, so that the same runs give the same interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +42,7 @@ def task_quality(pool: Pool) -> Signal:
     """Sum of quality scores over completed trials whose named graders really ran."""
     counts = QualityCounts.of(pool)
     items = [
-        (trial.trial.task_id, float(trial.quality))
+        Item(task=trial.trial.task_id, value=float(trial.quality))
         for trial in pool.trials
         if trial.completed and trial.quality is not None
     ]
@@ -69,7 +67,7 @@ def task_quality(pool: Pool) -> Signal:
             "uncalibrated": counts.uncalibrated,
             "max_disagreement": max(disagreements, default=None),
         },
-        ci95=_mean_interval(items),
+        ci95=rate_interval(items),
         unit="quality 0..1",
     )
 
@@ -78,7 +76,7 @@ def useful_progress(pool: Pool) -> Signal:
     """Active windows with task-specific new evidence, over active windows observed."""
     counts = ProgressCounts.of(pool)
     items = [
-        (trial.trial.task_id, float(index < progress.active_with_delta))
+        Item(task=trial.trial.task_id, value=float(index < progress.active_with_delta))
         for trial in pool.trials
         if (progress := trial.trial.progress) is not None
         for index in range(progress.active)
@@ -94,7 +92,7 @@ def useful_progress(pool: Pool) -> Signal:
         denominator=counts.active,
         left_out=_present(left_out),
         beside={"waiting": counts.waiting, "stale": counts.stale},
-        ci95=_share_interval(items),
+        ci95=rate_interval(items, binary=True),
     )
 
 
@@ -102,7 +100,7 @@ def effect_integrity(pool: Pool) -> Signal:
     """Effects verified at the destination, over verified, failed and unknown ones."""
     counts = EffectCounts.of(pool)
     items = [
-        (trial.trial.task_id, float(effect.state is EffectState.VERIFIED))
+        Item(task=trial.trial.task_id, value=float(effect.state is EffectState.VERIFIED))
         for trial in pool.trials
         for effect in trial.effects
         if effect.state is not EffectState.REJECTED and not effect.tolerated and (counts.silent or not effect.silent)
@@ -119,7 +117,7 @@ def effect_integrity(pool: Pool) -> Signal:
             "rejected": counts.rejected,
             "trials_hiding_effects": counts.hidden,
         },
-        ci95=_share_interval(items),
+        ci95=rate_interval(items, binary=True),
     )
 
 
@@ -127,6 +125,11 @@ def cost_per_verified_outcome(pool: Pool) -> Signal:
     """Covered cost of all trials, failures and waits included, over outcomes verified at the destination."""
     counts = CostCounts.of(pool)
     verified = sum(1 for trial in pool.trials if trial.verified)
+    rows = [
+        (trial.trial.task_id, float(trial.cost_usd), float(trial.verified))
+        for trial in pool.trials
+        if trial.cost_usd is not None
+    ]
     return Signal(
         name="cost_per_verified_outcome",
         numerator=counts.covered_usd if counts.covered else None,
@@ -139,7 +142,7 @@ def cost_per_verified_outcome(pool: Pool) -> Signal:
             "estimated_trials": counts.estimated,
             "basis": pool.policy.cost_basis,
         },
-        ci95=_cost_interval(pool) if counts.uncovered == 0 else None,
+        ci95=ratio_interval_by_task(rows) if counts.uncovered == 0 else None,
         unit="USD",
     )
 
@@ -148,15 +151,21 @@ def false_success(pool: Pool) -> Signal:
     """Declared completions whose outcome failed, over all declared completions."""
     counts = DeclarationCounts.of(pool)
     declared = [trial for trial in pool.trials if trial.declared is True]
-    items = [(trial.trial.task_id, float(trial.false_success)) for trial in declared]
+    items = [Item(task=trial.trial.task_id, value=float(trial.false_success)) for trial in declared]
     unknown = sum(1 for trial in pool.trials if trial.declared is None)
+    tasks = {trial.trial.task_id for trial in declared}
+    none_yet = counts.failed == 0 and len(tasks) == len(declared)
     return Signal(
         name="false_success",
         numerator=Decimal(counts.failed),
         denominator=counts.declared,
         left_out=_present({"declaration_unknown": unknown, "no_record": pool.missing_count}),
-        beside={"unverified": counts.unavailable},
-        ci95=_share_interval(items),
+        beside={
+            "unverified": counts.unavailable,
+            # What a count of zero over distinct tasks proves, one-sided at 95 %: 0/5 is not a rate of zero.
+            "zero_events_upper95": zero_event_upper(len(declared)) if none_yet else None,
+        },
+        ci95=rate_interval(items, binary=True),
     )
 
 
@@ -209,33 +218,6 @@ def funnel(pool: Pool) -> Funnel:
         gave_up=sum(1 for t in ended if t.declared is False and not t.waiting and not t.crashed),
         declaration_unknown=sum(1 for t in ended if t.declared is None and not t.waiting and not t.crashed),
     )
-
-
-def _by_task(items: Iterable[tuple[str, float]]) -> list[list[float]]:
-    clusters: dict[str, list[float]] = defaultdict(list)
-    for task, value in items:
-        clusters[task].append(value)
-    return [clusters[task] for task in sorted(clusters)]
-
-
-def _mean_interval(items: Iterable[tuple[str, float]]) -> tuple[float, float] | None:
-    return clustered_interval(_by_task(items))
-
-
-def _share_interval(items: Iterable[tuple[str, float]]) -> tuple[float, float] | None:
-    """Wilson while every task contributes one item, clustered by task otherwise."""
-    clusters = _by_task(items)
-    if all(len(cluster) == 1 for cluster in clusters):
-        return wilson(sum(cluster[0] == 1.0 for cluster in clusters), len(clusters))
-    return clustered_interval(clusters)
-
-
-def _cost_interval(pool: Pool) -> tuple[float, float] | None:
-    spend: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for trial in pool.trials:
-        spend[trial.trial.task_id][0] += float(trial.cost_usd or 0)
-        spend[trial.trial.task_id][1] += trial.verified
-    return bootstrap_ratio([(cost, verified) for cost, verified in spend.values()], BOOTSTRAP_SEED)
 
 
 def _present(counts: dict[str, int]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """What a check says, and how its two ends become fired and proven."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -61,7 +61,6 @@ class CheckResult:
     denominator: float | None = None
     unit: str = "share"
     trials: tuple[TrialRef, ...] = ()
-    detail: dict[str, object] = field(default_factory=dict)
 
 
 def ratio(numerator: Exact, denominator: Exact) -> Fraction | None:
