@@ -1,0 +1,144 @@
+"""Types of the fields of our own input formats: what is accepted for each, and the JSON Schema it is published with."""
+
+import re
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from typing import Annotated, cast
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
+
+from evalbench.canonical import canonical_json
+from evalbench.readers.json_text import MAX_DIGITS, JsonNumber, plain, without_surrogates
+from evalbench.readers.redact import redact_json, redact_text
+
+MAX_USD = Decimal(10) ** 9
+MAX_COUNT = 2**63 - 1
+MAX_NUMBER = Decimal(10) ** 18
+_NINE_PLACES = Decimal("1e-9")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def _identifier(value: object) -> object:
+    """Ids and names: exactly as written, a number by its text. Not redacted, since they join records."""
+    if isinstance(value, JsonNumber):
+        return value.text
+    if isinstance(value, str):
+        return without_surrogates(value)
+    raise ValueError("expected text")
+
+
+def _text(value: object) -> object:
+    if value is None:
+        return None
+    text = cast("str", _identifier(value))
+    return redact_text(text) if text.strip() else None
+
+
+def _evidence(value: object) -> object:
+    """Text, or a JSON object or list kept as its canonical text. Empty is none."""
+    if isinstance(value, dict | list):
+        return canonical_json(redact_json(plain(value))) if value else None
+    return _text(value)
+
+
+def _decimal(value: object) -> Decimal:
+    text = value.text if isinstance(value, JsonNumber) else value
+    if not isinstance(text, str) or len(text) > MAX_DIGITS or not _NUMBER.fullmatch(text):
+        raise ValueError("expected a number")
+    try:
+        number = Decimal(text)
+    except InvalidOperation as error:
+        raise ValueError("the number is too large") from error
+    if not -MAX_NUMBER < number < MAX_NUMBER:
+        raise ValueError("the number is too large")
+    return number
+
+
+def _rounded(value: object) -> Decimal:
+    return _decimal(value).quantize(_NINE_PLACES, rounding=ROUND_HALF_EVEN) + Decimal(0)
+
+
+def _share(value: object) -> object:
+    share = None if value is None else _rounded(value)
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError("expected a number from 0 to 1")
+    return share
+
+
+def _usd(value: object) -> object:
+    usd = None if value is None else _rounded(value)
+    if usd is not None and not 0 <= usd < MAX_USD:
+        raise ValueError(f"expected US dollars from 0 to below {MAX_USD}")
+    return usd
+
+
+def _count(value: object) -> object:
+    if value is None:
+        return None
+    number = _decimal(value)
+    if number != number.to_integral_value() or number < 0:
+        raise ValueError("expected a whole number of at least 0")
+    return int(number)
+
+
+def _measure(value: object) -> object:
+    number = None if value is None else float(_decimal(value))
+    if number is not None and number < 0:
+        raise ValueError("expected a number of at least 0")
+    return number
+
+
+def _time(value: object, info: ValidationInfo) -> object:
+    if value is None:
+        return None
+    return to_utc(value if isinstance(value, str) else "", (info.context or {}).get("timezone", "UTC"))
+
+
+def to_utc(text: str, timezone: str) -> datetime:
+    """ISO 8601 text as aware UTC; without an offset it is in `timezone` (IANA name). Raises ValueError."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=ZoneInfo(timezone))
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError("expected an ISO 8601 time") from error
+
+
+def _flag(value: object) -> object:
+    if value is not None and not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
+def _found(value: object) -> object:
+    """Harm is not talked away by a wrong type: whatever is neither false nor null says yes."""
+    return None if value is None else value is not False
+
+
+def _arguments(value: object) -> object:
+    """Arguments → their canonical JSON, secrets redacted."""
+    return None if value is None else canonical_json(redact_json(plain(value)))
+
+
+Identifier = Annotated[str, BeforeValidator(_identifier)]
+Text = Annotated[str | None, BeforeValidator(_text)]
+Evidence = Annotated[
+    str | None, BeforeValidator(_evidence), WithJsonSchema({"type": ["string", "object", "array", "null"]})
+]
+Share = Annotated[
+    Decimal | None, BeforeValidator(_share), WithJsonSchema({"type": ["number", "null"], "minimum": 0, "maximum": 1})
+]
+Usd = Annotated[Decimal | None, BeforeValidator(_usd), WithJsonSchema({"type": ["number", "null"], "minimum": 0})]
+Count = Annotated[
+    int | None,
+    BeforeValidator(_count),
+    Field(le=MAX_COUNT),
+    WithJsonSchema({"type": ["integer", "null"], "minimum": 0}),
+]
+Measure = Annotated[float | None, BeforeValidator(_measure), WithJsonSchema({"type": ["number", "null"], "minimum": 0})]
+Time = Annotated[datetime | None, BeforeValidator(_time)]
+Flag = Annotated[bool | None, BeforeValidator(_flag)]
+Found = Annotated[bool | None, BeforeValidator(_found)]
+Arguments = Annotated[str | None, BeforeValidator(_arguments), WithJsonSchema({})]

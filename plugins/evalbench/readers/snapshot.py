@@ -1,0 +1,58 @@
+"""What a reader is given: the bytes of one run directory, taken once."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from evalbench.canonical import sha256_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The files of one run directory as bytes.
+
+    path: POSIX path of the directory relative to the runs root. files: name relative to the directory → bytes; a file
+    outside it that the run's plan points to stands under its relative name (`../sets/a.evalset.json`).
+    newest_mtime: aware UTC, of the newest file in the directory.
+    """
+
+    path: str
+    files: Mapping[str, bytes]
+    newest_mtime: datetime
+
+    @property
+    def run_key(self) -> str:
+        """Hash of the path relative to the root; names the run's facts."""
+        return sha256_json(self.path)[:32]
+
+    @property
+    def content(self) -> str:
+        """sha256 over names and contents, independent of listing order."""
+        return sha256_json(sorted((name, hashlib.sha256(data).hexdigest()) for name, data in self.files.items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """Everything that may change what is read, as arguments.
+
+    now: aware UTC clock reading, used only for the grace period. timezone: IANA name that naive run times are in.
+    empty_trajectory_expects_no_call: EvalBench's `expected_trajectory: []` counts as a declared expectation.
+    """
+
+    now: datetime
+    timezone: str = "UTC"
+    grace: timedelta = timedelta(hours=24)
+    empty_trajectory_expects_no_call: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotARun:
+    """A directory that yields no ledger now. disposition: `ignored`, `in_progress` or `quarantined`."""
+
+    disposition: str
+    reason: str
+    message: str
+    format: str | None = None
+    run_id: str | None = None
+    run_time: datetime | None = None

@@ -1,0 +1,50 @@
+"""YAML text → nested dicts, lists and texts. Every scalar stays as written: `007`, `1e3`, `no` and dates are texts."""
+
+import yaml
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 20
+
+
+class YamlError(ValueError):
+    """The text is not YAML, is too large or too deep, or uses anchors."""
+
+
+class _TextLoader(yaml.BaseLoader):
+    """BaseLoader constructs texts only. Anchors are refused (they can multiply without bound), so are repeated keys."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise yaml.composer.ComposerError(None, None, "anchors and aliases are not accepted", event.start_mark)
+        if self._depth > MAX_DEPTH:
+            raise yaml.composer.ComposerError(None, None, f"nested deeper than {MAX_DEPTH} levels", event.start_mark)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.composer.ComposerError(None, None, "a key must be a text", key.start_mark)
+            if key.value in seen:
+                raise yaml.composer.ComposerError(None, None, f"key {key.value!r} is given twice", key.start_mark)
+            seen.add(key.value)
+        return node
+
+
+def parse_yaml(data: bytes) -> object:
+    """Parse one document into dicts, lists and texts. Raises YamlError."""
+    if len(data) > MAX_BYTES:
+        raise YamlError(f"larger than {MAX_BYTES} bytes")
+    try:
+        return yaml.load(data.decode("utf-8-sig"), Loader=_TextLoader)  # noqa: S506 - constructs texts only
+    except UnicodeDecodeError as error:
+        raise YamlError("not UTF-8") from error
+    except yaml.YAMLError as error:
+        raise YamlError(" ".join(str(error).split())) from error
