@@ -6,14 +6,15 @@ from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Annotated, cast
 from zoneinfo import ZoneInfo
 
-from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 
 from evalbench.canonical import canonical_json
 from evalbench.readers.json_text import MAX_DIGITS, JsonNumber, plain, without_surrogates
 from evalbench.readers.redact import redact_json, redact_text
 
 MAX_USD = Decimal(10) ** 9
-MAX_COUNT = 2**63 - 1
+MAX_COUNT = 10**15
+MAX_TRIAL = 10**9
 MAX_NUMBER = Decimal(10) ** 18
 _NINE_PLACES = Decimal("1e-9")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -77,9 +78,16 @@ def _count(value: object) -> object:
     if value is None:
         return None
     number = _decimal(value)
-    if number != number.to_integral_value() or number < 0:
-        raise ValueError("expected a whole number of at least 0")
+    if number != number.to_integral_value() or not 0 <= number <= MAX_COUNT:
+        raise ValueError(f"expected a whole number from 0 to {MAX_COUNT}")
     return int(number)
+
+
+def _trial_number(value: object) -> object:
+    number = _count(value)
+    if isinstance(number, int) and number > MAX_TRIAL:
+        raise ValueError(f"expected a whole number from 0 to {MAX_TRIAL}")
+    return number
 
 
 def _measure(value: object) -> object:
@@ -134,8 +142,10 @@ Usd = Annotated[Decimal | None, BeforeValidator(_usd), WithJsonSchema({"type": [
 Count = Annotated[
     int | None,
     BeforeValidator(_count),
-    Field(le=MAX_COUNT),
     WithJsonSchema({"type": ["integer", "null"], "minimum": 0}),
+]
+TrialNumber = Annotated[
+    int | None, BeforeValidator(_trial_number), WithJsonSchema({"type": ["integer", "null"], "minimum": 0})
 ]
 Measure = Annotated[float | None, BeforeValidator(_measure), WithJsonSchema({"type": ["number", "null"], "minimum": 0})]
 Time = Annotated[datetime | None, BeforeValidator(_time)]

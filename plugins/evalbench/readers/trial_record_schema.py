@@ -21,6 +21,7 @@ from evalbench.readers.record_types import (
     Share,
     Text,
     Time,
+    TrialNumber,
     Usd,
 )
 
@@ -177,7 +178,7 @@ class TrialRecord(Record):
     """One trial. A second line with the same task_id and trial is a later verification of it."""
 
     task_id: Identifier = Field(min_length=1)
-    trial: Annotated[Count, Field(le=10**9)] = Field(
+    trial: TrialNumber = Field(
         default=None, description="Number of the attempt, from 0. Without it, repeated tasks are numbered by time."
     )
     run_id: Identifier | None = None
