@@ -150,6 +150,7 @@ def _declared(trial: Trial, policy: Policy) -> bool | None:
 
 
 def speaks_for(attestation: Attestation, run: Run) -> bool:
+    """Whether an attestation matches a run."""
     return matches_any(run.product, (attestation.match.product,)) and matches_any(
         run.generator_class or "", (attestation.match.generator_class,)
     )

@@ -126,7 +126,7 @@ class Outcome:
 class Effect:
     """One change at a destination, after reconciliation: attempts sharing an idempotency key are one effect.
 
-    tool is canonical; attempts counts the reconciled records (1 when alone).
+    tool is canonical; attempts counts what was tried (a later verification of one attempt is no further one).
     """
 
     effect_id: str

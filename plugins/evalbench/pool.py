@@ -84,6 +84,7 @@ def same_tasks(pool: Pool, tasks: frozenset[str]) -> Pool:
 
 
 def is_open_ended(run: Run) -> bool:
+    """Abandoned without a reachable plan: nobody knows how many trials are missing."""
     return run.state is RunState.ABANDONED and run.plan.source is PlanSource.OBSERVED
 
 
@@ -95,6 +96,7 @@ def _planned(run: Run) -> Counter[str]:
 
 
 def missing_trials(run: Run) -> list[MissingTrial]:
+    """Planned trials of a run that left no record, by task."""
     recorded = Counter(trial.task_id for trial in run.trials)
     return [
         MissingTrial(run_id=run.run_id, task_id=task, count=count - recorded[task])
@@ -104,6 +106,7 @@ def missing_trials(run: Run) -> list[MissingTrial]:
 
 
 def unplanned_trials(run: Run) -> int:
+    """Number of recorded trials beyond the plan."""
     planned = _planned(run)
     recorded = Counter(trial.task_id for trial in run.trials)
     return sum(max(0, count - planned[task]) for task, count in recorded.items())

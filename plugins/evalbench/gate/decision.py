@@ -11,6 +11,8 @@ from evalbench.gate.flip import what_would_flip
 from evalbench.gate.result import CheckResult, CheckStatus
 
 COMPARISON_STAGE = 5
+GATE_VERSION = "1"
+"""Raised whenever the same pool under the same policy would be decided otherwise."""
 
 
 class Verdict(StrEnum):

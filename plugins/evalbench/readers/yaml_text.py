@@ -16,7 +16,7 @@ class _TextLoader(yaml.BaseLoader):
     _depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
             raise yaml.composer.ComposerError(None, None, "anchors and aliases are not accepted", event.start_mark)
         if self._depth > MAX_DEPTH:
@@ -26,8 +26,9 @@ class _TextLoader(yaml.BaseLoader):
         self._depth -= 1
         return node
 
-    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
-        node = super().compose_mapping_node(anchor)
+    # The stubs give the argument and the result other types than PyYAML passes and returns.
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:  # type: ignore[override]
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)  # type: ignore[arg-type]
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):

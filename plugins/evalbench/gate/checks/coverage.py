@@ -114,9 +114,11 @@ class Ledger(Coverage):
         if not case.policy.tolerates("records", case.pool.missing_count):
             refs.extend(missing_refs(case.pool.missing))
         missing = sum(item.count for item in case.pool.missing) if refs else 0
+        undeclared = sum(1 for trial in case.pool.trials if trial.declared is None)
+        declaration_owed = not case.policy.tolerates("declared", undeclared)
         silent = 0
         for trial in case.pool.trials:
-            reasons = self._silences(case, trial)
+            reasons = self._silences(case, trial, declaration_owed=declaration_owed)
             silent += bool(reasons)
             refs.extend(trial_ref(trial, why, missing=True) for why in reasons)
         abandoned = sorted(run.run_id for run in case.pool.runs if run.state is RunState.ABANDONED)
@@ -141,10 +143,9 @@ class Ledger(Coverage):
         )
 
     @staticmethod
-    def _silences(case: Case, trial: JudgedTrial) -> list[str]:
-        unknown = sum(1 for other in case.pool.trials if other.declared is None) if trial.declared is None else 0
+    def _silences(case: Case, trial: JudgedTrial, *, declaration_owed: bool) -> list[str]:
         reasons = []
-        if unknown and not case.policy.tolerates("declared", unknown):
+        if trial.declared is None and declaration_owed:
             reasons.append("does not say whether it declared completion")
         if trial.declared is True and not trial.outcome_said:
             reasons.append("declared complete without an outcome state")

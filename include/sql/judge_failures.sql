@@ -1,0 +1,36 @@
+-- Which evaluators, comparators and graders gave no verdict, how often, and why?
+-- One row per date, subject, source, name and reason; judged and asked count all rows of that name on that date.
+WITH asked AS (
+  SELECT
+    run_date,
+    product,
+    suite,
+    environment,
+    candidate,
+    source,
+    name,
+    scorer_type,
+    reason,
+    state,
+    COUNT(*) OVER (PARTITION BY run_date, product, suite, environment, candidate, source, name) AS asked,
+    SUM(CASE WHEN state = 'available' THEN 1 ELSE 0 END) OVER (
+      PARTITION BY run_date, product, suite, environment, candidate, source, name
+    ) AS judged
+  FROM verdicts
+)
+SELECT
+  run_date,
+  product,
+  suite,
+  environment,
+  candidate,
+  source,
+  name,
+  scorer_type,
+  reason,
+  COUNT(*) AS without_verdict,
+  CAST(MAX(judged) AS BIGINT) AS judged,
+  MAX(asked) AS asked
+FROM asked
+WHERE state = 'unavailable'
+GROUP BY run_date, product, suite, environment, candidate, source, name, scorer_type, reason

@@ -1,0 +1,175 @@
+"""What is wrong in a run directory, one finding per kind: a count, a sentence, and where to look."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from evalbench.doctor.secret_places import SecretPlace
+from evalbench.health import evaluator_health
+from evalbench.ledger import (
+    Defect,
+    EvidenceRef,
+    OutcomeState,
+    PlanSource,
+    Run,
+    RunState,
+    ScoredRun,
+    TrialStatus,
+    Verdict,
+)
+from evalbench.metrics import metric_name
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One kind of problem: code is a stable snake_case word, subject the metric or file it is about, if any.
+
+    kind: state, plan, trials, verdicts (rows of the harness's scores that are worth nothing), health, expectations,
+    defect (see `ledger.Defect`) or secrets. refs: the first places, at most SHOWN.
+    """
+
+    kind: str
+    code: str
+    count: int
+    message: str
+    subject: str | None = None
+    refs: tuple[EvidenceRef, ...] = ()
+
+
+def findings(scored: ScoredRun, secrets: tuple[SecretPlace, ...]) -> tuple[Finding, ...]:
+    """Everything worth a person's look: state, plan, crashes, judges, health, expectations, defects, secrets."""
+    run = scored.run
+    return (
+        *_state(run),
+        *_missing_trials(run),
+        *_crashed(run),
+        *_silent_judges(scored.verdicts),
+        *_unattached(run),
+        *_never_varied(scored),
+        *_expectations(run),
+        *_defects(run.defects),
+        *secret_findings(secrets),
+    )
+
+
+def _state(run: Run) -> Iterator[Finding]:
+    if run.state is RunState.ABANDONED:
+        said = (
+            "The harness never finished: what marks a complete run is not there. Within the grace period the pipeline"
+            " calls it in progress, after it abandoned, and then its missing trials are missing evidence."
+        )
+        yield Finding(kind="state", code="not_complete", count=1, message=said)
+
+
+def _missing_trials(run: Run) -> Iterator[Finding]:
+    if run.plan.source is PlanSource.OBSERVED:
+        said = "No plan is reachable (neither run.yaml nor the evalset): a trial that left no record can't be missed."
+        yield Finding(kind="plan", code="plan_observed", count=1, message=said)
+        return
+    planned: Counter[str] = Counter()
+    for task in run.plan.tasks:
+        planned[task.task_id] += task.trials
+    missing = planned - Counter(trial.task_id for trial in run.trials)
+    if missing:
+        named = _some(sorted(missing), missing.total())
+        said = f"{missing.total()} of {planned.total()} planned trials left no record: {named}."
+        yield Finding(kind="plan", code="missing_trials", count=missing.total(), message=said)
+
+
+def _crashed(run: Run) -> Iterator[Finding]:
+    crashed = [trial for trial in run.trials if trial.status is TrialStatus.CRASHED]
+    if crashed:
+        reasons = Counter(trial.status_reason or "no reason recorded" for trial in crashed)
+        named = "; ".join(f"{reason} ({count})" for reason, count in _most_common(reasons))
+        said = f"{len(crashed)} of {len(run.trials)} trials crashed: {named}"
+        yield Finding(
+            kind="trials", code="crashed_trials", count=len(crashed), message=said, refs=_refs(t.ref for t in crashed)
+        )
+
+
+def _silent_judges(verdicts: Iterable[Verdict]) -> Iterator[Finding]:
+    rows: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.source == "harness":
+            rows[metric_name(verdict)].append(verdict)
+    for metric, found in sorted(rows.items()):
+        by_reason: dict[str, list[Verdict]] = defaultdict(list)
+        for verdict in found:
+            if verdict.reason is not None:
+                by_reason[verdict.reason].append(verdict)
+        for reason, failed in sorted(by_reason.items()):
+            said = f"{metric}: {len(failed)} of {len(found)} rows hold no verdict ({reason})."
+            refs = _refs(verdict.ref for verdict in failed)
+            yield Finding(kind="verdicts", code=reason, count=len(failed), message=said, subject=metric, refs=refs)
+
+
+def _unattached(run: Run) -> Iterator[Finding]:
+    if run.unattached:
+        said = f"{len(run.unattached)} score rows name no trial of this run and judge nobody."
+        refs = _refs(row.ref for row in run.unattached)
+        yield Finding(kind="verdicts", code="unattached_scores", count=len(run.unattached), message=said, refs=refs)
+
+
+def _never_varied(scored: ScoredRun) -> Iterator[Finding]:
+    outcomes = {
+        (trial.task_id, trial.trial): trial.outcome.state is OutcomeState.VERIFIED
+        for trial in scored.run.trials
+        if trial.outcome is not None and trial.outcome.state is not OutcomeState.UNAVAILABLE
+    }
+    health = evaluator_health(scored.verdicts, outcomes)
+    comparators = {metric_name(verdict) for verdict in scored.verdicts if verdict.source == "harness"}
+    still = [name for name, found in health.items() if found.never_varied]
+    for code, names in (
+        ("comparators_never_varied", [name for name in still if name in comparators]),
+        ("evaluators_never_varied", [name for name in still if name not in comparators]),
+    ):
+        if names:
+            named = _some([f"{name} ({health[name].n} rows)" for name in names], len(names))
+            said = f"The same value for every trial: {named}."
+            yield Finding(kind="health", code=code, count=len(names), message=said)
+
+
+def _expectations(run: Run) -> Iterator[Finding]:
+    empty = [trial for trial in run.trials if trial.expected == ()]
+    if empty:
+        said = f"{len(empty)} of {len(run.trials)} trials expect no tool call at all (an empty expected trajectory)."
+        refs = _refs(trial.ref for trial in empty)
+        yield Finding(kind="expectations", code="empty_expectation", count=len(empty), message=said, refs=refs)
+
+
+def _defects(defects: Iterable[Defect]) -> Iterator[Finding]:
+    by_code: dict[str, list[Defect]] = defaultdict(list)
+    for defect in defects:
+        by_code[defect.code].append(defect)
+    for code, found in sorted(by_code.items()):
+        more = f" (and {len(found) - 1} more of this kind)" if len(found) > 1 else ""
+        refs = _refs(defect.ref for defect in found)
+        yield Finding(kind="defect", code=code, count=len(found), message=found[0].message + more, refs=refs)
+
+
+def secret_findings(places: tuple[SecretPlace, ...]) -> Iterator[Finding]:
+    """One finding per file that holds secrets: where and how many."""
+    by_file: dict[str, list[SecretPlace]] = defaultdict(list)
+    for place in places:
+        by_file[place.ref.file].append(place)
+    for file, found in sorted(by_file.items()):
+        count = sum(place.count for place in found)
+        said = f"{file} holds {count} secrets in clear text: whoever may read it reads them."
+        refs = _refs(place.ref for place in found)
+        yield Finding(kind="secrets", code="secrets_in_clear", count=count, message=said, subject=file, refs=refs)
+
+
+def _refs(refs: Iterable[EvidenceRef | None]) -> tuple[EvidenceRef, ...]:
+    places = [ref for ref in refs if ref is not None]
+    return tuple(sorted(places, key=lambda ref: (ref.file, ref.row or 0, ref.field or ""))[:SHOWN])
+
+
+def _most_common(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+
+
+def _some(names: list[str], count: int) -> str:
+    more = f" and others, {count} in all" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

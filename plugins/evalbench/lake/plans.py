@@ -1,0 +1,122 @@
+"""What one execution of the pipeline set out to do, and what came back: `_ops/plans/`, `_ops/results/`.
+
+Operational: outside the promise of identical bytes, never read to compute a table.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+import msgspec
+
+from evalbench.accounting import DirectoryState, Disposition
+from evalbench.canonical import sha256_text
+from evalbench.errors import PipelineError
+from evalbench.lake.facts import damaged, to_json
+from evalbench.storage import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Every child of the runs root and what is to be done with it. since, until: UTC dates, both inclusive."""
+
+    plan_id: str
+    since: date | None
+    until: date | None
+    entries: tuple[DirectoryState, ...]
+
+    @property
+    def to_score(self) -> tuple[DirectoryState, ...]:
+        """Entries that are new or changed and in range."""
+        return tuple(entry for entry in self.entries if entry.disposition is Disposition.PLANNED)
+
+    def covers(self, day: date) -> bool:
+        """Whether a run date is in range."""
+        return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
+
+    def entry(self, run_key: str) -> DirectoryState:
+        """One entry by its key. Raises PipelineError when the plan has none."""
+        for entry in self.entries:
+            if entry.run_key == run_key:
+                return entry
+        raise PipelineError(f"plan {self.plan_id} names no run directory {run_key}; start again from discover")
+
+
+def plan_id_of(name: str) -> str:
+    """A name as a file name: unchanged when safe, else what is safe of it and a digest of the whole."""
+    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}", name):
+        return name
+    return f"{re.sub(r'[^A-Za-z0-9_.+-]+', '_', name)[:100].lstrip('.')}-{sha256_text(name)[:8]}"
+
+
+def batches(plan: Plan, limit: int) -> list[list[str]]:
+    """Keys of the runs to score, in at most `limit` batches: one run each where that suffices, else even by bytes.
+
+    Biggest first into the emptiest batch; the same plan gives the same batches.
+    """
+    runs = sorted(plan.to_score, key=lambda entry: (-entry.size, entry.path))
+    if len(runs) <= limit:
+        return [[entry.run_key] for entry in plan.to_score]
+    found: list[list[str]] = [[] for _ in range(limit)]
+    bytes_in = [0] * limit
+    for entry in runs:
+        emptiest = min(range(limit), key=lambda position: (bytes_in[position], position))
+        found[emptiest].append(entry.run_key)
+        bytes_in[emptiest] += entry.size + 1
+    return found
+
+
+def plan_path(plan_id: str) -> str:
+    """Where a plan is in the lake."""
+    return f"_ops/plans/{plan_id}.json"
+
+
+def write_plan(lake: Storage, plan: Plan) -> None:
+    """Store a plan, and forget results of an earlier attempt under the same name."""
+    for old in lake.paths(f"_ops/results/{plan.plan_id}"):
+        lake.delete(old)
+    lake.write_atomic(plan_path(plan.plan_id), to_json(plan))
+
+
+def read_plan(lake: Storage, plan_id: str) -> Plan:
+    """A stored plan. Raises PipelineError when there is none, or it is damaged."""
+    path = plan_path(plan_id)
+    try:
+        return msgspec.json.decode(lake.read(path), type=Plan)
+    except FileNotFoundError as error:
+        raise PipelineError(f"{lake}/{path}: no such plan; start again from discover") from error
+    except msgspec.MsgspecError as error:
+        raise damaged(lake, path, error) from error
+
+
+def write_result(lake: Storage, plan_id: str, result: DirectoryState) -> None:
+    """Store what became of one run directory; a retry replaces it."""
+    lake.write_atomic(_result_path(plan_id, result.run_key), to_json(result))
+
+
+def read_results(lake: Storage, plan: Plan) -> dict[str, DirectoryState]:
+    """The results that came back, by run key. Raises PipelineError when one is damaged."""
+    found = ((entry.run_key, read_result(lake, plan.plan_id, entry.run_key)) for entry in plan.to_score)
+    return {run_key: result for run_key, result in found if result is not None}
+
+
+def read_result(lake: Storage, plan_id: str, run_key: str) -> DirectoryState | None:
+    """What became of one planned run directory, None when nothing came back. Raises PipelineError when damaged."""
+    path = _result_path(plan_id, run_key)
+    try:
+        return msgspec.json.decode(lake.read(path), type=DirectoryState)
+    except FileNotFoundError:
+        return None
+    except msgspec.MsgspecError as error:
+        raise damaged(lake, path, error) from error
+
+
+def _result_path(plan_id: str, run_key: str) -> str:
+    return f"_ops/results/{plan_id}/{run_key}.json"
+
+
+def content_plan_id(since: date | None, until: date | None, entries: Iterable[DirectoryState]) -> str:
+    """A name for a plan nobody named: the same directories in the same state give the same one."""
+    text = to_json([since, until, list(entries)]).decode()
+    return f"cli-{sha256_text(text)[:16]}"

@@ -1,0 +1,59 @@
+"""Verdicts: computed from facts, stored beside them under the versions that computed them.
+
+`verdicts/<run_key>/<content>.<reading>.<scoring>.parquet`: a changed evaluator makes new objects and reads no run file.
+"""
+
+import msgspec
+
+from evalbench.lake.facts import DAMAGED, damaged, read_facts, to_json
+from evalbench.lake.records import Record, decode_records, encode_records
+from evalbench.ledger import ScoredRun, Verdict
+from evalbench.scoring import score_run, scoring_digest
+from evalbench.storage import Storage
+
+VERDICT = "verdict"
+
+
+def verdicts_key(facts: str) -> str:
+    """Where this code's verdicts on these facts are in the lake."""
+    name = facts.removeprefix("facts/").removesuffix(".parquet")
+    return f"verdicts/{name}.{scoring_digest()[:16]}.parquet"
+
+
+def encode_verdicts(verdicts: tuple[Verdict, ...]) -> bytes:
+    """Verdicts as bytes, in their order."""
+    return encode_records(
+        Record(kind=VERDICT, task_id=verdict.task_id, trial=verdict.trial, payload=to_json(verdict))
+        for verdict in verdicts
+    )
+
+
+def decode_verdicts(data: bytes) -> tuple[Verdict, ...]:
+    """What `encode_verdicts` was given. Raises one of DAMAGED on bytes it didn't write."""
+    return tuple(msgspec.json.decode(record.payload, type=Verdict) for record in decode_records(data))
+
+
+def write_verdicts(lake: Storage, facts: str, scored: ScoredRun) -> str:
+    """Store a run's verdicts unless they are there already; their key."""
+    key = verdicts_key(facts)
+    lake.create(key, encode_verdicts(scored.verdicts))
+    return key
+
+
+def read_scored(lake: Storage, facts: str, *, store: bool = False) -> ScoredRun:
+    """A run with this code's verdicts on it; where they aren't there yet, computed from the facts and, with `store`,
+    kept.
+
+    Raises PipelineError when facts are missing, or facts or verdicts are damaged.
+    """
+    run = read_facts(lake, facts)
+    key = verdicts_key(facts)
+    if not lake.exists(key):
+        scored = score_run(run)
+        if store:
+            write_verdicts(lake, facts, scored)
+        return scored
+    try:
+        return ScoredRun(run=run, verdicts=decode_verdicts(lake.read(key)))
+    except DAMAGED as error:
+        raise damaged(lake, key, error) from error

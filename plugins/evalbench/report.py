@@ -1,0 +1,164 @@
+"""The JSON document of a pipeline run: decisions, runs and accounting, numbers unrounded."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
+from typing import TypeAlias
+
+from evalbench.accounting import Accounting
+from evalbench.decided import DecidedSubject
+from evalbench.gate.decision import Decision
+from evalbench.gate.result import CheckResult
+from evalbench.general_score import general_score
+from evalbench.ledger import ScoredRun
+from evalbench.metrics import Metric, run_metrics
+from evalbench.signals import Signal
+
+Document: TypeAlias = dict[str, object]
+"""JSON types only."""
+
+
+def document(decisions: Iterable[Document], runs: Iterable[Document], accounting: Accounting | None) -> Document:
+    """One document. accounting is None where no run directories were listed (`gate`)."""
+    return {
+        "decisions": list(decisions),
+        "runs": list(runs),
+        "accounting": plain(asdict(accounting)) if accounting is not None else None,
+    }
+
+
+def decision_document(decided: DecidedSubject, today: date) -> Document:
+    """One decision. It is provisional while its UTC day is not over on `today`."""
+    decision = decided.decision
+    return {
+        "candidate": decision.subject.candidate,
+        "product": decision.subject.product,
+        "suite": decision.subject.suite,
+        "environment": decision.subject.environment,
+        "date": decision.on.isoformat(),
+        "decision": decision.verdict.value,
+        "provisional": is_provisional(decision.on, today),
+        "first_reason": decision.first_reason,
+        "decided_by": decision.decided_by,
+        "scope": _scope(decision),
+        "policy": {"name": decision.policy_name, "version": decision.policy_version, "hash": decision.policy_hash},
+        "baseline": decision.baseline,
+        "attested": list(decision.attested),
+        "checks": [_check(check) for check in decision.checks],
+        "signals": {signal.name: _signal(signal) for signal in decided.signals},
+        "funnel": asdict(decided.funnel),
+        "pass_hat_k": {str(k): asdict(bracket) for k, bracket in decided.pass_hat_k.items()},
+        "flip": decision.flip,
+        "runs": list(decision.runs),
+    }
+
+
+def run_document(
+    scored: ScoredRun, suite: str | None = None, thresholds: Mapping[str, Decimal] = MappingProxyType({})
+) -> Document:
+    """One run. suite is routing's name for it, thresholds those of the policy that holds for it."""
+    run, score = scored.run, general_score(scored.verdicts)
+    return {
+        "run_id": run.run_id,
+        "path": run.path,
+        "candidate": run.candidate,
+        "product": run.product,
+        "suite": suite,
+        "environment": run.environment,
+        "run_date": run.run_date.isoformat(),
+        "run_time": run.run_time.isoformat(),
+        "state": run.state.value,
+        "format": run.format,
+        "trials": len(run.trials),
+        "planned": run.plan.trials,
+        "plan": run.plan.source.value,
+        "general_score": {
+            "value": plain(score.value),
+            "missing": list(score.missing),
+            "components": {name: plain(asdict(component)) for name, component in score.components.items()},
+        },
+        "metrics": {name: _metric(metric) for name, metric in run_metrics(scored.verdicts, thresholds).items()},
+        "defects": len(run.defects),
+    }
+
+
+def is_provisional(day: date, today: date) -> bool:
+    """Whether a UTC day is not over."""
+    return day >= today
+
+
+def plain(value: object) -> object:
+    """A value in JSON types: decimals as numbers, times and dates in ISO form, mappings with text keys."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() and abs(value) < 2**53 else float(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return value
+
+
+def _scope(decision: Decision) -> Document:
+    scope = decision.scope
+    return {
+        "product": scope.product,
+        "dataset": scope.dataset,
+        "dataset_version": scope.dataset_version,
+        "environment": scope.environment,
+        "workflow": scope.workflow,
+        "tasks": scope.tasks,
+        "window": {"days": scope.window_days},
+        "as_of": scope.as_of.isoformat(),
+    }
+
+
+def _check(check: CheckResult) -> Document:
+    return {
+        "name": check.name,
+        "stage": check.stage,
+        "status": check.status.value,
+        "fired": check.fired,
+        "proven": check.proven,
+        "observed": check.observed,
+        "best": check.best,
+        "worst": None if check.worst_unbounded else check.worst,
+        "worst_unbounded": check.worst_unbounded,
+        "limit": check.limit,
+        "numerator": check.numerator,
+        "denominator": check.denominator,
+        "unit": check.unit,
+        "reason": check.reason,
+        "next_step": check.next_step,
+        "trials": [asdict(ref) for ref in check.trials],
+    }
+
+
+def _signal(signal: Signal) -> Document:
+    """A signal with the figures kept beside it, under their own names."""
+    beside = {str(name): plain(value) for name, value in signal.beside.items()}
+    return beside | {
+        "value": signal.value,
+        "numerator": plain(signal.numerator),
+        "denominator": signal.denominator,
+        "left_out": dict(signal.left_out),
+        "ci95": list(signal.ci95) if signal.ci95 is not None else None,
+        "unit": signal.unit,
+    }
+
+
+def _metric(metric: Metric) -> Document:
+    return {
+        "value": plain(metric.value),
+        "numerator": plain(metric.numerator),
+        "denominator": metric.denominator,
+        "passed": metric.passed,
+        "unavailable": metric.unavailable,
+        "unavailable_reasons": dict(metric.unavailable_reasons),
+    }

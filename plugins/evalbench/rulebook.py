@@ -1,0 +1,56 @@
+"""The operator's files, read: routing and every policy it can ask for, or the one policy given instead."""
+
+from pathlib import Path
+
+from evalbench.errors import PolicyError, UsageError
+from evalbench.policy import Policy, parse_policy
+from evalbench.routing import Routing, parse_routing
+from evalbench.settings import Settings, include_dir
+from evalbench.storage import Storage
+from evalbench.subjects import Rules
+
+SUFFIXES = (".yaml", ".yml")
+
+
+def read_rules(settings: Settings, baseline: str | None = None) -> Rules:
+    """Routing, policies, and the caller's overrides.
+
+    Raises UsageError when a file isn't there, PolicyError when it can't be used.
+    """
+    shipped = include_dir() / "policies"
+    routing_path = _local(settings.routing) if settings.routing is not None else shipped / "routing.yaml"
+    routing = parse_routing(_text(routing_path, "routing file"), str(routing_path))
+    return Rules(
+        routing=routing,
+        policies=_policies(routing, routing_path, shipped),
+        override=_policy(_local(settings.policy)) if settings.policy is not None else None,
+        baseline=baseline,
+    )
+
+
+def _policies(routing: Routing, routing_path: Path, shipped: Path) -> dict[str, Policy]:
+    found = {}
+    for name in routing.policy_names():
+        path = routing_path.parent / name if name.endswith(SUFFIXES) else shipped / f"{name}.yaml"
+        if not path.is_file():
+            known = ", ".join(sorted(file.stem for file in shipped.glob("*.yaml") if file.name != "routing.yaml"))
+            raise PolicyError(f"{routing_path}: policy {name!r}: no file {path}; shipped are {known}")
+        found[name] = _policy(path)
+    return found
+
+
+def _policy(path: Path) -> Policy:
+    return parse_policy(_text(path, "policy file"), str(path))
+
+
+def _local(path: str) -> Path:
+    return Storage(path).root
+
+
+def _text(path: Path, what: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: no such {what}; check the path") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a readable UTF-8 {what} ({type(error).__name__})") from error

@@ -1,0 +1,192 @@
+"""What an operator can set: one frozen object, read once from a mapping (the environment) and explicit overrides."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from evalbench.errors import UsageError
+
+PREFIX = "EVALBENCH_"
+
+
+class SummariesMode(StrEnum):
+    """Who writes the run summaries. `off` writes none."""
+
+    OFFLINE = "offline"
+    OFF = "off"
+
+
+class FailOnHold(StrEnum):
+    """When a held release fails the caller: `auto` = except in backfills."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything the verbs take from outside.
+
+    runs, lake, routing, policy: local paths, None when not given (routing: the shipped one; policy: routing's).
+    timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
+    clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
+    max_run_bytes: bigger run directories are quarantined.
+    """
+
+    runs: str | None = None
+    lake: str | None = None
+    routing: str | None = None
+    policy: str | None = None
+    timezone: str = "UTC"
+    grace_hours: float = 24.0
+    clock: datetime | None = None
+    summaries: SummariesMode = SummariesMode.OFFLINE
+    max_mapped_tasks: int = 64
+    max_run_bytes: int = 512 * 1024 * 1024
+    empty_trajectory_expects_no_call: bool = True
+    fail_on_hold: FailOnHold = FailOnHold.AUTO
+
+    @property
+    def grace(self) -> timedelta:
+        """The grace period of unfinished runs."""
+        return timedelta(hours=self.grace_hours)
+
+    def now(self) -> datetime:
+        """The clock: the fixed one when set, else the wall clock. Aware UTC."""
+        return self.clock or datetime.now(UTC)
+
+    def require_runs(self) -> str:
+        """The runs root. Raises UsageError when it isn't set."""
+        return _required(self.runs, "runs", "the folder that holds one directory per run")
+
+    def require_lake(self) -> str:
+        """The lake. Raises UsageError when it isn't set."""
+        return _required(self.lake, "lake", "the folder that facts and tables are written to")
+
+
+def load_settings(env: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
+    """Settings from `EVALBENCH_*` variables; `overrides` (field name → value, None = not given) win.
+
+    Raises UsageError naming the variable or option whose value can't be used. An empty variable counts as not set;
+    variables this package doesn't know are somebody else's.
+    """
+    known = {field.name for field in fields(Settings)}
+    given: dict[str, tuple[str, object]] = {
+        name: (_variable(name), text) for name in known if (text := env.get(_variable(name), "").strip())
+    }
+    for name, value in (overrides or {}).items():
+        if name not in known:
+            raise UsageError(f"{name} is no setting; known are {', '.join(sorted(known))}")
+        if value is not None:
+            given[name] = (_option(name), value)
+    return Settings(**{name: _parse(name, source, value) for name, (source, value) in given.items()})  # type: ignore[arg-type]
+
+
+def include_dir() -> Path:
+    """Where the shipped policies and views are: the repository's `include/`, else the copy inside the package."""
+    package = Path(__file__).resolve().parent
+    packaged = package / "_include"
+    return packaged if packaged.is_dir() else package.parent.parent / "include"
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _required(value: str | None, name: str, meaning: str) -> str:
+    if value is None:
+        raise UsageError(f"no {name} given: set {_variable(name)} or pass {_option(name)}, {meaning}")
+    return value
+
+
+def _parse(name: str, source: str, value: object) -> object:
+    """The typed value of one setting; `source` is the variable or option, for the error."""
+    try:
+        return PARSERS[name](value)
+    except ValueError as error:
+        raise UsageError(f"{source}: {value!r} can't be used: {error}") from error
+
+
+def _text(value: object) -> str:
+    text = str(value)
+    if not text or "\0" in text:
+        raise ValueError("expected a path")
+    return text
+
+
+def _timezone(value: object) -> str:
+    try:
+        return ZoneInfo(str(value)).key
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError("expected an IANA timezone such as UTC or Europe/Zurich") from error
+
+
+def _hours(value: object) -> float:
+    hours = float(str(value))
+    if not 0 <= hours <= 24 * 366:
+        raise ValueError("expected hours from 0 to 8784")
+    return hours
+
+
+def _instant(value: object) -> datetime:
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    if moment.tzinfo is None:
+        raise ValueError("expected an instant with an offset, such as 2026-12-02T06:00:00Z")
+    return moment.astimezone(UTC)
+
+
+def _positive(value: object) -> int:
+    number = int(str(value))
+    if number < 1:
+        raise ValueError("expected a whole number from 1")
+    return number
+
+
+def _flag(value: object) -> bool:
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    flag = words.get(str(value).lower())
+    if flag is None:
+        raise ValueError("expected true or false")
+    return flag
+
+
+def _choice(kind: type[Choice], value: object) -> Choice:
+    try:
+        return kind(str(value))
+    except ValueError as error:
+        raise ValueError(f"expected one of {', '.join(kind)}") from error
+
+
+def _summaries(value: object) -> SummariesMode:
+    """`auto` takes the best writer there is: the offline one, until there is another."""
+    if str(value) in {"gemini", "vertex"}:
+        raise ValueError("this version has no model writer; use auto, offline or off")
+    return SummariesMode.OFFLINE if str(value) == "auto" else _choice(SummariesMode, value)
+
+
+PARSERS: dict[str, Callable[[object], object]] = {
+    "runs": _text,
+    "lake": _text,
+    "routing": _text,
+    "policy": _text,
+    "timezone": _timezone,
+    "grace_hours": _hours,
+    "clock": _instant,
+    "summaries": _summaries,
+    "max_mapped_tasks": _positive,
+    "max_run_bytes": _positive,
+    "empty_trajectory_expects_no_call": _flag,
+    "fail_on_hold": lambda value: _choice(FailOnHold, value),
+}

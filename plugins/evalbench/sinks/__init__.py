@@ -1,0 +1,1 @@
+"""Sinks of the published tables, and the readers over them."""

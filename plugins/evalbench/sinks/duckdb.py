@@ -1,0 +1,116 @@
+"""The published tables in DuckDB: one view per table over its partitions, and every view of include/sql. Read-only."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from evalbench.errors import UsageError
+from evalbench.settings import include_dir
+from evalbench.tables import TABLES, VIEWS, Column, ColumnType, Table
+
+DUCKDB_TYPES: dict[ColumnType, str] = {
+    ColumnType.STRING: "VARCHAR",
+    ColumnType.INT64: "BIGINT",
+    ColumnType.FLOAT64: "DOUBLE",
+    ColumnType.BOOL: "BOOLEAN",
+    ColumnType.DATE: "DATE",
+    ColumnType.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
+    ColumnType.MONEY: "DECIMAL(18, 9)",
+    ColumnType.NUMERIC: "DECIMAL(38, 9)",
+}
+
+# Reading leaves nothing behind, not even a spill file in the working folder; footers are read once, not once per view.
+_SETTINGS = ("SET TimeZone = 'UTC'", "SET temp_directory = ''", "SET parquet_metadata_cache = true")
+# Nothing but the partitions can be read, nothing is fetched, and the settings can't be changed back.
+_LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
+
+
+def connect(lake: str, about: str = "") -> duckdb.DuckDBPyConnection:
+    """An in-memory database with a view per table and per file of include/sql; a table without files has no rows.
+
+    about: a statement; when it names any, only the tables and views that it needs are made, since each costs a look
+    into every partition. Only partition files can be read. Writing them isn't prevented here: see `query`.
+    """
+    trends = Path(lake).absolute() / "trends"
+    views = {view.name: (include_dir() / "sql" / f"{view.name}.sql").read_text(encoding="utf-8") for view in VIEWS}
+    needed = _needed(about, views)
+    connection = duckdb.connect(
+        ":memory:", config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    )
+    try:
+        for setting in _SETTINGS:
+            connection.execute(setting)
+        for table in TABLES:
+            if table.name in needed:
+                connection.execute(f"CREATE VIEW {table.name} AS {_select(table, trends)}")
+        for name, sql in views.items():
+            if name in needed:
+                connection.execute(f"CREATE VIEW {name} AS {sql}")
+        connection.execute(f"SET allowed_directories = [{_quoted(f'{trends}/')}]")
+        for lock in _LOCKS:
+            connection.execute(lock)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _needed(about: str, views: Mapping[str, str]) -> frozenset[str]:
+    """Tables and views a statement may read: every word of it that is one's name, and what those views read in turn."""
+    known = frozenset((*views, *(table.name for table in TABLES)))
+    found, unread = frozenset[str](), _words(about) & known
+    while unread:
+        found |= unread
+        unread = (frozenset().union(*(_words(views.get(name, "")) for name in unread)) & known) - found
+    return found or known
+
+
+def _words(sql: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", sql.lower()))
+
+
+def query(lake: str, sql: str) -> pa.Table:
+    """The rows of one SELECT over a lake's tables and views.
+
+    Raises UsageError in one line when there is no lake, or the statement isn't a single SELECT or can't be answered.
+    """
+    if not (Path(lake) / "trends").is_dir():
+        raise UsageError(f"{lake}: no published tables here; run the pipeline first, or name its lake")
+    with connect(lake, sql) as connection:
+        try:
+            rows = _rows(connection, sql)
+        except duckdb.Error as error:
+            names = ", ".join([*(table.name for table in TABLES), *(view.name for view in VIEWS)])
+            raise UsageError(f"{str(error).splitlines()[0]} (tables and views: {names})") from error
+    return rows
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
+    statements = connection.extract_statements(sql)
+    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+        raise UsageError("only one SELECT statement can be asked; the tables are read-only")
+    rows: pa.Table = connection.sql(statements[0]).to_arrow_table()
+    return rows
+
+
+def _select(table: Table, trends: Path) -> str:
+    """The declared columns of every partition; a column that older files don't have yet is null in their rows."""
+    typed = ", ".join(f"NULL::{DUCKDB_TYPES[column.type]} AS {_name(column)}" for column in table.columns)
+    nothing = f"SELECT {typed} WHERE false"
+    files = sorted((trends / table.name).glob("run_date=*/*.parquet"))
+    if not files:
+        return nothing
+    paths = ", ".join(_quoted(str(path)) for path in files)
+    options = "union_by_name = true, hive_partitioning = false"
+    return f"{nothing} UNION ALL BY NAME FROM read_parquet([{paths}], {options})"
+
+
+def _name(column: Column) -> str:
+    return f'"{column.name}"'
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,87 @@
+"""The facts that stand, and what they decide on each date."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import lru_cache, partial
+
+from evalbench.decided import DecidedSubject
+from evalbench.lake.index import Index
+from evalbench.lake.verdicts import read_scored
+from evalbench.ledger import ScoredRun
+from evalbench.report import Document, decision_document, run_document
+from evalbench.storage import Storage
+from evalbench.subjects import Rules, decide_day
+
+RUNS_HELD = 64
+"""Runs kept in memory: as many as a window or two usually hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedDay:
+    """One date: its runs by (run_time, path), and every subject with a run on it, decided over its window."""
+
+    day: date
+    runs: tuple[ScoredRun, ...]
+    decided: tuple[DecidedSubject, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """An index, the operator's rules, and how a run comes from the lake."""
+
+    index: Index
+    rules: Rules
+    load: Callable[[str], ScoredRun]
+
+    @classmethod
+    def of(cls, lake: Storage, index: Index, rules: Rules, *, store: bool) -> "Standing":
+        """What stands in a lake. store: keep verdicts that had to be computed."""
+        return cls(index=index, rules=rules, load=lru_cache(RUNS_HELD)(partial(read_scored, lake, store=store)))
+
+    @property
+    def days(self) -> tuple[date, ...]:
+        """Dates with a run, sorted."""
+        return tuple(sorted({entry.run_date for entry in self.index.values()}))
+
+    def followers(self, changed: Iterable[date]) -> frozenset[date]:
+        """Dates with a run whose window may hold one of the `changed` dates, themselves left out."""
+        reach = self.rules.longest_window - 1
+        return frozenset(
+            day for day in self.days for source in changed if source < day <= source + timedelta(days=reach)
+        )
+
+    def on(self, day: date) -> DecidedDay:
+        """Decide a date. Raises PipelineError when facts are missing or damaged."""
+        first = day - timedelta(days=self.rules.longest_window - 1)
+        entries = [entry for entry in self.index.values() if first <= entry.run_date <= day]
+        runs = [self.load(entry.facts) for entry in sorted(entries, key=lambda entry: (entry.run_time, entry.path))]
+        return DecidedDay(
+            day=day,
+            runs=tuple(scored for scored in runs if scored.run.run_date == day),
+            decided=decide_day(day, runs, self.rules),
+        )
+
+    def documents(
+        self, days: Iterable[date], candidates: frozenset[str], today: date
+    ) -> tuple[list[Document], list[Document]]:
+        """(decisions, runs) of these dates as JSON; of these candidates only, when any are named."""
+        decisions: list[Document] = []
+        runs: list[Document] = []
+        for day in days:
+            found = self.on(day)
+            decisions += [
+                decision_document(item, today)
+                for item in found.decided
+                if not candidates or item.decision.subject.candidate in candidates
+            ]
+            runs += [
+                self._run_document(scored)
+                for scored in found.runs
+                if not candidates or scored.run.candidate in candidates
+            ]
+        return decisions, runs
+
+    def _run_document(self, scored: ScoredRun) -> Document:
+        suite = self.rules.routing.suite_of(scored.run)
+        return run_document(scored, suite, self.rules.policy(scored.run.product, suite).pass_thresholds)

@@ -1,0 +1,234 @@
+"""Places where run directories are read and the lake is written. Local paths in this version."""
+
+import os
+import secrets
+import stat
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from evalbench.errors import PipelineError, UsageError
+
+TEMPORARY = ".tmp-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedEntry:
+    """One child of the runs root. ignored: why it can't be a run directory, None when it may be one."""
+
+    path: str
+    ignored: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryFiles:
+    """The regular files directly inside a directory, taken once.
+
+    problem: why they can't be trusted as a whole: `unreadable`, `too_large`, `changed_while_read`, `link_outside_root`
+    (files is then empty), None when they can. size: bytes in all of them.
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    newest_mtime: datetime | None = None
+    size: int = 0
+    problem: str | None = None
+    message: str = ""
+
+
+class Storage:
+    """Files under one local root, by POSIX path relative to it."""
+
+    def __init__(self, root: str) -> None:
+        """Take a local path. Raises UsageError for a URL: other stores aren't supported in this version."""
+        if "://" in root:
+            raise UsageError(f"{root}: this version reads and writes local folders only; give a local path")
+        self.root = Path(root)
+
+    def __str__(self) -> str:
+        """The root as given."""
+        return str(self.root)
+
+    # -- the lake ------------------------------------------------------------------------------------------------
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file. Raises FileNotFoundError, and PipelineError when it is there and can't be read."""
+        try:
+            return self._at(path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise FileNotFoundError(str(self._at(path))) from error
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise PipelineError(f"{self._at(path)}: can't be read ({reason}); check its rights") from error
+
+    def exists(self, path: str) -> bool:
+        """Whether a file is there."""
+        return self._at(path).is_file()
+
+    def paths(self, prefix: str = "") -> list[str]:
+        """Every file below a folder, sorted; empty when the folder isn't there. Unfinished writes are left out."""
+        base = self._at(prefix) if prefix else self.root
+        found = (path for path in base.rglob("*") if path.is_file() and not path.name.startswith(TEMPORARY))
+        return sorted(path.relative_to(self.root).as_posix() for path in found)
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write a file that is never rewritten: False, and nothing changes, when it is there already."""
+        target = self._at(path)
+        if target.exists():
+            return False
+        temporary = self._write_temporary(target, data)
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+        _sync_folder(target.parent)
+        return True
+
+    def write_atomic(self, path: str, data: bytes) -> bool:
+        """Replace a file whole: readers see the old bytes or the new ones. False when the bytes are the same."""
+        target = self._at(path)
+        if target.is_file() and target.read_bytes() == data:
+            return False
+        temporary = self._write_temporary(target, data)
+        try:
+            temporary.replace(target)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(target.parent)
+        return True
+
+    def delete(self, path: str) -> bool:
+        """Remove a file. False when it wasn't there."""
+        target = self._at(path)
+        if not target.exists():
+            return False
+        target.unlink()
+        return True
+
+    def _at(self, path: str) -> Path:
+        parts = PurePosixPath(path)
+        if parts.is_absolute() or ".." in parts.parts:
+            raise PipelineError(f"{path}: not a path inside {self.root}")
+        return self.root / parts
+
+    def _write_temporary(self, target: Path, data: bytes) -> Path:
+        """The data, synced to disk, in a temporary file beside the target."""
+        temporary = target.parent / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise PipelineError(f"{target}: can't be written ({reason}); check its rights and space") from error
+        return temporary
+
+    # -- the runs root -------------------------------------------------------------------------------------------
+
+    def list_run_directories(self) -> list[ListedEntry]:
+        """Every child of the root, sorted by name, links never followed.
+
+        Raises PipelineError when the root isn't there or can't be listed.
+        """
+        try:
+            with os.scandir(self.root) as entries:
+                return sorted((self._listed(entry) for entry in entries), key=lambda entry: entry.path)
+        except FileNotFoundError as error:
+            raise PipelineError(f"{self.root}: no such runs folder; check the path given") from error
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise PipelineError(f"{self.root}: can't list the runs folder ({reason}); check its rights") from error
+
+    def _listed(self, entry: os.DirEntry[str]) -> ListedEntry:
+        if entry.is_symlink():
+            return ListedEntry(path=_text(entry.name), ignored=self._link(entry.path))
+        if not entry.is_dir(follow_symlinks=False):
+            return ListedEntry(path=_text(entry.name), ignored="not_a_directory")
+        text = _text(entry.name)
+        return ListedEntry(path=text, ignored=None if text == entry.name else "name_not_utf8")
+
+    def _link(self, path: str) -> str:
+        """A link inside the root points to something that is listed itself; outside it is none of ours."""
+        return "link_inside_root" if self._holds(Path(os.path.realpath(path))) else "link_outside_root"
+
+    def _holds(self, path: Path) -> bool:
+        return path.is_relative_to(os.path.realpath(self.root))
+
+    def read_directory(self, path: str, max_bytes: int) -> DirectoryFiles:
+        """The regular files directly inside `path`. Never raises for what is wrong with the directory itself."""
+        folder = self.root / path
+        try:
+            before = self._stats(folder)
+            outside = [name for name, info in before.items() if info is None]
+            if outside:
+                return _problem("link_outside_root", f"{path}/{outside[0]} links out of the runs root")
+            sizes = {name: info.st_size for name, info in before.items() if info is not None}
+            size = sum(sizes.values())
+            if size > max_bytes:
+                return _problem("too_large", f"{path} holds {size} bytes, more than max_run_bytes ({max_bytes})", size)
+            files = {name: self._read_at_most(folder / name, sizes[name]) for name in sorted(before)}
+            after = self._stats(folder)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            return _problem("unreadable", f"{path} can't be read ({reason}); check its rights")
+        if _moments(before) != _moments(after) or any(len(files[name]) != sizes[name] for name in files):
+            return _problem("changed_while_read", f"{path} changed while it was read; it is read again next time", size)
+        newest = max((info.st_mtime_ns for info in before.values() if info is not None), default=None)
+        newest = folder.stat().st_mtime_ns if newest is None else newest
+        mtime = datetime.fromtimestamp(newest // 1_000_000_000, tz=UTC)
+        return DirectoryFiles(files=files, newest_mtime=mtime, size=size)
+
+    def read_beside(self, path: str, max_bytes: int) -> bytes | None:
+        """A file of the runs root that a run points to, None when it isn't there, is no file or is too large."""
+        target = self._at(path)
+        if not self._holds(Path(os.path.realpath(target))):
+            return None
+        try:
+            info = target.stat()
+            if not stat.S_ISREG(info.st_mode) or info.st_size > max_bytes:
+                return None
+            return self._read_at_most(target, info.st_size)
+        except OSError:
+            return None
+
+    def _stats(self, folder: Path) -> dict[str, os.stat_result | None]:
+        """Regular files of a folder by name; None for a link that leads out of the root."""
+        found: dict[str, os.stat_result | None] = {}
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink() and not self._holds(Path(os.path.realpath(entry.path))):
+                    found[_text(entry.name)] = None
+                elif entry.is_file():
+                    found[entry.name] = entry.stat()
+        return dict(sorted(found.items()))
+
+    def _read_at_most(self, path: Path, size: int) -> bytes:
+        """At most one byte more than expected: enough to see that a file grew, never more than was allowed."""
+        with path.open("rb") as file:
+            return file.read(size + 1)
+
+
+def _problem(problem: str, message: str, size: int = 0) -> DirectoryFiles:
+    return DirectoryFiles(problem=problem, message=message, size=size)
+
+
+def _moments(stats: dict[str, os.stat_result | None]) -> list[tuple[str, int, int]]:
+    return [(name, info.st_size, info.st_mtime_ns) for name, info in stats.items() if info is not None]
+
+
+def _text(name: str) -> str:
+    """A file name as text; bytes that are not UTF-8 become the replacement character."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

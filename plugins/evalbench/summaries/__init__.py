@@ -1,0 +1,1 @@
+"""Text about runs, written from their numbers. Advisory: no decision reads it."""

@@ -1,0 +1,63 @@
+"""Generated text beside each run, and the pipeline's own book-keeping."""
+
+from evalbench.tables.model import ColumnType, Table, column, required, with_common
+
+STRING, INT64, TIMESTAMP = ColumnType.STRING, ColumnType.INT64, ColumnType.TIMESTAMP
+
+SUMMARIES = Table(
+    name="summaries",
+    grain="run",
+    description="Text about a run, written from its numbers. Advisory: no decision reads it.",
+    sort_key=("run_id",),
+    columns=with_common(
+        required("run_id", STRING, "Run the text is about"),
+        required("state", STRING, "How the text came to be, or why there is none"),
+        column("text", STRING, "The text; null when there is none"),
+        column("reason", STRING, "Why there is no text"),
+        column("digest_hash", STRING, "sha256 of the numbers it was written from"),
+        column("prompt_version", STRING, "Version of the prompt; null when no model was asked"),
+        column("summary_model", STRING, "Model that wrote it; null when none did"),
+    ),
+)
+
+RUN_STATES = Table(
+    name="run_states",
+    grain="entry of the runs root",
+    description="What the last pipeline run of a date made of everything it found in the runs root.",
+    operational=True,
+    sort_key=("path",),
+    columns=with_common(
+        required("plan_id", STRING, "Pipeline run that says so"),
+        required("path", STRING, "Path relative to the runs root"),
+        required(
+            "state",
+            STRING,
+            "scored, unchanged, out_of_range, in_progress, quarantined or ignored",
+        ),
+        column("reason", STRING, "Why, for quarantined and ignored entries"),
+        column("detail", STRING, "What was found where, and what to do next"),
+        column("run_key", STRING, "Hash of the path"),
+        column("run_id", STRING, "Run, where it could be read"),
+        column("run_time", TIMESTAMP, "When the run started, where it could be read"),
+        column("content", STRING, "sha256 over the directory's file contents, where it was read"),
+        subject=False,
+    ),
+)
+
+ACCOUNTING = Table(
+    name="accounting",
+    grain="state and reason",
+    description="The last pipeline run of a date in counts: listed is the sum of all other states.",
+    operational=True,
+    sort_key=("state", "reason"),
+    columns=with_common(
+        required("plan_id", STRING, "Pipeline run that says so"),
+        required("state", STRING, "listed, scored, unchanged, out_of_range, in_progress, quarantined or ignored"),
+        column("reason", STRING, "Why, for quarantined and ignored entries"),
+        required("entries", INT64, "How many", "entries"),
+        subject=False,
+    ),
+)
+
+SUMMARY_TABLES = (SUMMARIES,)
+OPERATIONAL_TABLES = (RUN_STATES, ACCOUNTING)
