@@ -1,4 +1,4 @@
-"""Invariants of publishing: SQL reproduces every signal, what is written is read, order and repetition change nothing."""
+"""Invariants of publishing: SQL reproduces every signal, writing is lossless, order and repetition change nothing."""
 
 import io
 import tempfile
@@ -34,17 +34,26 @@ from evalbench.policy import Policy
 from evalbench.sinks.parquet import partition_bytes
 from evalbench.tables import table_named
 
-POLICIES: Sequence[Policy] = [
-    policy(STRICT + extra)
-    for extra in (
-        "",
-        "window: {days: 3}\ndeclared: {finished_conversation: true}\ncost_basis: estimated\n"
-        "quality: {graders: [{name: style, weight: 0.3}, {name: facts, weight: 0.45}]}\n",
-        "outcome: {attestations: [{comparator: goal, match: {product: '*', generator_class: 'x*'}, predicate: p,"
-        " reason: r, attested_by: a, pass_threshold: 50}]}\n"
-        "unknown_effects: {tolerate_read_only_tools: true}\ntolerate: {effects: {up_to: 2, reason: test}}\n",
-    )
-]
+PLAIN = ""
+WINDOWED = """
+window: {days: 3}
+declared: {finished_conversation: true}
+cost_basis: estimated
+quality: {graders: [{name: style, weight: 0.3}, {name: facts, weight: 0.45}]}
+"""
+ATTESTED = """
+outcome:
+  attestations:
+    - comparator: goal
+      match: {product: "*", generator_class: "x*"}
+      predicate: p
+      reason: r
+      attested_by: a
+      pass_threshold: 50
+unknown_effects: {tolerate_read_only_tools: true}
+tolerate: {effects: {up_to: 2, reason: test}}
+"""
+POLICIES: Sequence[Policy] = [policy(STRICT + extra) for extra in (PLAIN, WINDOWED, ATTESTED)]
 
 TOOLS = st.sampled_from(["billing__pay", "crm__get_card", "shell"])
 maybe = st.sampled_from([True, False, None])

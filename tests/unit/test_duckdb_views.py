@@ -12,7 +12,7 @@ import pytest
 from tests.builders import DAY, STRICT, call, effect, outcome, policy, run, trial, waiting
 from tests.published import ask, bytes_below, mismatches, publish, rows_of
 
-from evalbench.errors import UsageError
+from evalbench.errors import PipelineError, UsageError
 from evalbench.ledger import (
     Cost,
     CostState,
@@ -443,6 +443,15 @@ def test_an_error_names_what_there_is(tmp_path: Path) -> None:
         query(str(tmp_path), "SELECT * FROM trails")
     names = [*(table.name for table in TABLES), *(view.name for view in VIEWS)]
     assert [] == [name for name in names if name not in str(caught.value)]
+
+
+def test_a_damaged_partition_is_a_pipeline_error(tmp_path: Path) -> None:
+    """It names the file's place and what to do; tables that aren't asked for don't matter."""
+    publish(tmp_path, [run(trial())], [policy()])
+    (tmp_path / partition_path(table_named("calls"), DAY)).write_bytes(b"PAR1")
+    with pytest.raises(PipelineError, match=r"calls: a partition can't be read: .*; delete the file"):
+        query(str(tmp_path), "SELECT * FROM calls")
+    assert [{"n": 1}] == ask(tmp_path, "SELECT COUNT(*) AS n FROM trials")
 
 
 def test_a_place_without_tables_is_a_usage_error(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from evalbench.errors import UsageError
+from evalbench.errors import PipelineError, UsageError
 from evalbench.settings import include_dir
 from evalbench.tables import TABLES, VIEWS, Column, ColumnType, Table
 
@@ -33,6 +33,7 @@ def connect(lake: str, about: str = "") -> duckdb.DuckDBPyConnection:
 
     about: a statement; when it names any, only the tables and views that it needs are made, since each costs a look
     into every partition. Only partition files can be read. Writing them isn't prevented here: see `query`.
+    Raises PipelineError when a partition can't be read.
     """
     trends = Path(lake).absolute() / "trends"
     views = {view.name: (include_dir() / "sql" / f"{view.name}.sql").read_text(encoding="utf-8") for view in VIEWS}
@@ -45,7 +46,7 @@ def connect(lake: str, about: str = "") -> duckdb.DuckDBPyConnection:
             connection.execute(setting)
         for table in TABLES:
             if table.name in needed:
-                connection.execute(f"CREATE VIEW {table.name} AS {_select(table, trends)}")
+                _add_table(connection, table, trends)
         for name, sql in views.items():
             if name in needed:
                 connection.execute(f"CREATE VIEW {name} AS {sql}")
@@ -56,6 +57,14 @@ def connect(lake: str, about: str = "") -> duckdb.DuckDBPyConnection:
         connection.close()
         raise
     return connection
+
+
+def _add_table(connection: duckdb.DuckDBPyConnection, table: Table, trends: Path) -> None:
+    try:
+        connection.execute(f"CREATE VIEW {table.name} AS {_select(table, trends)}")
+    except duckdb.Error as error:
+        what = f"{trends / table.name}: a partition can't be read: {str(error).splitlines()[0]}"
+        raise PipelineError(f"{what}; delete the file and publish its date again") from error
 
 
 def _needed(about: str, views: Mapping[str, str]) -> frozenset[str]:
@@ -75,7 +84,8 @@ def _words(sql: str) -> frozenset[str]:
 def query(lake: str, sql: str) -> pa.Table:
     """The rows of one SELECT over a lake's tables and views.
 
-    Raises UsageError in one line when there is no lake, or the statement isn't a single SELECT or can't be answered.
+    Raises PipelineError when a partition can't be read, and UsageError in one line when there is no lake, or the
+    statement isn't a single SELECT or can't be answered.
     """
     if not (Path(lake) / "trends").is_dir():
         raise UsageError(f"{lake}: no published tables here; run the pipeline first, or name its lake")

@@ -12,9 +12,7 @@ class View:
 
 
 VIEWS: tuple[View, ...] = (
-    View(
-        name="pooled_trials", description="decision and trial: all a decision pooled, with the policy's terms"
-    ),
+    View(name="pooled_trials", description="decision and trial: all a decision pooled, with the policy's terms"),
     View(
         name="judged_effects",
         description="decision and effect: what counts under the policy, silent calls included",
