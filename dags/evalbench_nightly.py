@@ -14,7 +14,7 @@ all.
 
 import logging
 import os
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypedDict
@@ -163,7 +163,9 @@ def _dates() -> dict[str, date | None]:
     context = get_current_context()
     start = context.get("data_interval_start")
     if context["dag_run"].run_type == "backfill" and start is not None:
-        return {"since": start.date(), "until": start.date()}
+        # A plain date in UTC: Airflow's own is of a subclass, which the plan's encoder refuses.
+        day = datetime.fromtimestamp(start.timestamp(), UTC).date()
+        return {"since": day, "until": day}
     given = {name: context["params"][name] for name in ("since", "until")}
     return {name: date.fromisoformat(text) if text else None for name, text in given.items()}
 

@@ -79,16 +79,22 @@ def _outcome_worth(
 
 
 def merge_outcomes(earlier: Outcome, later: Outcome) -> Outcome:
-    """Two verdicts on the same trial as one: failed beats verified beats unavailable; the later among equals.
+    """Two verdicts on the same trial as one: failed beats verified beats unavailable beats one that states nothing;
+    the later among equals.
 
     Verified against failed gives failed with reason `conflicting_outcome`.
     """
-    better, worse = sorted((earlier, later), key=lambda item: _OUTCOME_RANK[item.state])
+    better, worse = sorted((earlier, later), key=lambda item: (_OUTCOME_RANK[item.state], states_a_state(item)))
     if worse.state is OutcomeState.FAILED and better.state is OutcomeState.VERIFIED:
         return replace(worse, reason=CONFLICTING_OUTCOME)
     if worse.state is OutcomeState.FAILED and better.reason == CONFLICTING_OUTCOME:
         return replace(worse, reason=CONFLICTING_OUTCOME)
     return worse
+
+
+def states_a_state(item: Outcome | Effect) -> bool:
+    """Whether the source stated one of the known states, if only `unavailable` or `unknown`; else it was silent."""
+    return item.reason != UNKNOWN_STATE
 
 
 def effect(

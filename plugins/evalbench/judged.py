@@ -47,8 +47,9 @@ class JudgedEffect:
 class JudgedTrial:
     """One trial under one policy at one `as_of`.
 
-    outcome_said: the source stated an outcome state, if only `unavailable`. opaque: neither calls nor effects were
-    recorded, so any number of effects may hide here. wait_defect: `wait_invalid` or `wait_overdue`.
+    outcome_said: the source stated an outcome state, if only `unavailable`; an outcome without one says nothing.
+    opaque: neither calls nor effects were recorded, so any number of effects may hide here.
+    wait_defect: `wait_invalid` or `wait_overdue`.
     quality is None with quality_reason where the named graders did not all run.
     """
 
@@ -57,7 +58,6 @@ class JudgedTrial:
     declared: bool | None
     outcome: Outcome
     outcome_said: bool
-    outcome_attested: bool
     waiting: bool
     wait_defect: str | None
     completed: bool
@@ -117,7 +117,7 @@ def _judge(
     rows: Mapping[str, list[Verdict]],
 ) -> JudgedTrial:
     declared = _declared(trial, policy)
-    outcome, said, attested = _outcome(trial, attestations, rows)
+    outcome, said = _outcome(trial, attestations, rows)
     waiting, wait_defect = _wait(trial, declared, outcome, as_of)
     effects, opaque = _effects(trial, policy)
     quality, quality_reason = _quality(trial, policy)
@@ -128,7 +128,6 @@ def _judge(
         declared=declared,
         outcome=outcome,
         outcome_said=said,
-        outcome_attested=attested,
         waiting=waiting,
         wait_defect=wait_defect,
         completed=trial.status is TrialStatus.COMPLETED,
@@ -158,8 +157,8 @@ def speaks_for(attestation: Attestation, run: Run) -> bool:
 
 def _outcome(
     trial: Trial, attestations: tuple[Attestation, ...], rows: Mapping[str, list[Verdict]]
-) -> tuple[Outcome, bool, bool]:
-    """The record's outcome joined with every attested comparator's; (outcome, was it said, is it attested)."""
+) -> tuple[Outcome, bool]:
+    """The record's outcome joined with every attested comparator's; (outcome, was it said)."""
     found = [trial.outcome] if trial.outcome is not None else []
     attested = [
         _attested(attestation, verdict)
@@ -171,8 +170,8 @@ def _outcome(
         merged = outcome if merged is None else evidence.merge_outcomes(merged, outcome)
     if merged is None:
         missing = "comparator_row_missing" if attestations else "no_outcome_recorded"
-        return Outcome(state=OutcomeState.UNAVAILABLE, reason=missing, ref=trial.ref), False, False
-    return merged, True, not found
+        return Outcome(state=OutcomeState.UNAVAILABLE, reason=missing, ref=trial.ref), False
+    return merged, evidence.states_a_state(merged)
 
 
 def _attested(attestation: Attestation, verdict: Verdict) -> Outcome:

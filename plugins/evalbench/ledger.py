@@ -9,6 +9,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 
+EMPTY_NOT_DECLARED = "empty_not_declared"
+"""`Trial.expected_reason` of an empty expectation that the operator doesn't take for one."""
+
 
 class RunState(StrEnum):
     """How far a run directory got. `abandoned` is in progress past its grace period and counts as scored."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.dags.nights import AFTER_THE_SAMPLES, Nights
 
 if TYPE_CHECKING:
     from airflow.dag_processing.dagbag import DagBag
@@ -50,3 +51,20 @@ def dag_bag(airflow_db: None) -> "DagBag":
     from airflow.dag_processing.dagbag import DagBag
 
     return DagBag(dag_folder=ROOT / "dags")
+
+
+@pytest.fixture
+def nights(airflow_db: None, root: Path, sample_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Nights:
+    """The nightly DAG over an empty runs root and a new lake; the samples' routing, a clock past their dates."""
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    made = Nights(
+        dag_file=root / "dags" / "evalbench_nightly.py",
+        samples=sample_runs,
+        runs=runs,
+        lake=tmp_path / "lake",
+        patch=monkeypatch,
+    )
+    routing = root / "include" / "samples" / "routing.yaml"
+    made.set(runs=runs, lake=made.lake, routing=routing, clock=AFTER_THE_SAMPLES, grace_hours=0)
+    return made

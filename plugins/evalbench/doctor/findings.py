@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from evalbench.doctor.secret_places import SecretPlace
 from evalbench.health import evaluator_health
 from evalbench.ledger import (
+    EMPTY_NOT_DECLARED,
     Defect,
     EvidenceRef,
     OutcomeState,
@@ -132,11 +133,16 @@ def _never_varied(scored: ScoredRun) -> Iterator[Finding]:
 
 
 def _expectations(run: Run) -> Iterator[Finding]:
-    empty = [trial for trial in run.trials if trial.expected == ()]
-    if empty:
-        said = f"{len(empty)} of {len(run.trials)} trials expect no tool call at all (an empty expected trajectory)."
-        refs = _refs(trial.ref for trial in empty)
-        yield Finding(kind="expectations", code="empty_expectation", count=len(empty), message=said, refs=refs)
+    empty = [t for t in run.trials if t.expected == () or t.expected_reason == EMPTY_NOT_DECLARED]
+    if not empty:
+        return
+    if any(trial.expected == () for trial in empty):
+        code, what = "empty_expectation", "expect no tool call at all (an empty expected trajectory)"
+    else:
+        code, what = EMPTY_NOT_DECLARED, "have an empty expected trajectory, which is not taken for an expectation"
+    said = f"{len(empty)} of {len(run.trials)} trials {what}."
+    refs = _refs(trial.ref for trial in empty)
+    yield Finding(kind="expectations", code=code, count=len(empty), message=said, refs=refs)
 
 
 def _defects(defects: Iterable[Defect]) -> Iterator[Finding]:

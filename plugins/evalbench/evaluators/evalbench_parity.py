@@ -1,7 +1,7 @@
 """EvalBench parity: what its trajectory_matcher would say, recomputed from the recorded calls.
 
 Like upstream's default, both sides keep only names of the form `server__tool`; both sides empty is 100, so a task that
-expects nothing always gets a value.
+expects nothing always gets a value, declared or not.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class EvalbenchParity(Evaluator):
 
     def evaluate(self, trial: Trial) -> tuple[Verdict, ...]:
         """Two verdicts on 0..100. EvalBench itself compares accumulated names, so those are good enough here."""
-        tried = attempt(trial)
+        tried = attempt(trial, undeclared_empty=True)
         if isinstance(tried, Absent):
             return self.all_unavailable(trial, tried)
         called, expected = self._kept(tried.called_names), self._kept(tried.expected_names)

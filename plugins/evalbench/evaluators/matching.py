@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evalbench.evaluators.base import Absent
-from evalbench.ledger import ExpectedCall, ToolCall, Trial
+from evalbench.ledger import EMPTY_NOT_DECLARED, ExpectedCall, ToolCall, Trial
 
 ACCUMULATED_TOOLS = "accumulated_tools"
 ACCUMULATED_NOTE = "calls read from accumulated_tools: names only, repeats and order unsure"
@@ -67,15 +67,21 @@ def recorded_calls(trial: Trial) -> tuple[ToolCall, ...] | Absent:
     return trial.calls
 
 
-def attempt(trial: Trial) -> Attempt | Absent:
-    """Calls and expectation of a trial, or why one of them is missing."""
-    if trial.expected is None:
-        reason = "no_expectation" if trial.expected_reason is None else "expectation_unreadable"
+def attempt(trial: Trial, *, undeclared_empty: bool = False) -> Attempt | Absent:
+    """Calls and expectation of a trial, or why one of them is missing.
+
+    undeclared_empty: take an empty expectation for one, though the operator doesn't.
+    """
+    undeclared = trial.expected_reason == EMPTY_NOT_DECLARED
+    expected = () if undeclared and undeclared_empty else trial.expected
+    if expected is None:
+        unstated = undeclared or trial.expected_reason is None
+        reason = "no_expectation" if unstated else "expectation_unreadable"
         return Absent(reason=reason, detail=trial.expected_reason)
     calls = recorded_calls(trial)
     if isinstance(calls, Absent):
         return calls
-    return Attempt(called=calls, expected=trial.expected, sequence_known=trial.calls_source != ACCUMULATED_TOOLS)
+    return Attempt(called=calls, expected=expected, sequence_known=trial.calls_source != ACCUMULATED_TOOLS)
 
 
 def matches(call: ToolCall, expected: ExpectedCall) -> bool:

@@ -9,6 +9,7 @@ from evalbench.gate.check import Check
 from evalbench.gate.checks import CHECKS
 from evalbench.gate.flip import what_would_flip
 from evalbench.gate.result import CheckResult, CheckStatus
+from evalbench.judged import speaks_for
 
 COMPARISON_STAGE = 5
 GATE_VERSION = "1"
@@ -42,7 +43,7 @@ class Decision:
     """The gate's answer for one subject on one date under one policy.
 
     first_reason: the first check that fired. decided_by: the first proven one on FAIL, else the first that fired.
-    attested: comparators taken as outcome verifiers on somebody's word, with reason and name.
+    attested: comparators taken as outcome verifiers of a pooled run on somebody's word, with reason and name.
     """
 
     subject: Subject
@@ -117,9 +118,8 @@ def _scope(case: Case) -> Scope:
 
 
 def _attested(case: Case) -> tuple[str, ...]:
-    used = {trial.outcome.verifier_name for trial in case.pool.trials if trial.outcome_attested}
     return tuple(
         f"{a.comparator}: {a.reason} (attested by {a.attested_by})"
         for a in case.policy.outcome.attestations
-        if a.comparator in used
+        if any(speaks_for(a, run) for run in case.pool.runs)
     )

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
+from evalbench.counts import CostCounts, OutcomeCounts
 from evalbench.gate.baseline import graders, incomparable, no_baseline
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
@@ -95,18 +96,20 @@ class PerTrialComparison(Comparison):
 
     def compare(self, case: Case, baseline: Pool, margin: Decimal | None) -> CheckResult:
         difference, over = paired_mean(case.pool.trials, baseline.trials, self.reading)
-        unread = sum(1 for t in (*case.pool.trials, *baseline.trials) if not t.waiting and self.reading(t) is None)
-        best, worst = self.ends(case, baseline, difference, unread)
+        best, worst = self.ends(case.pool, baseline)
         return self.judged(case, margin, difference, best, worst, over)
 
-    def ends(
-        self, case: Case, baseline: Pool, difference: Exact | None, unread: int
-    ) -> tuple[Exact | None, Exact | None]:
-        """An unread figure has no upper bound; at the best end it is 0."""
-        if unread == 0:
-            return difference, difference
-        best, _ = paired_mean(case.pool.trials, baseline.trials, self.reading, absent=0, absent_baseline=None)
-        return best, None
+    def ends(self, candidate: Pool, baseline: Pool) -> tuple[Exact | None, Exact | None]:
+        """(best, worst). An unread figure is 0 or has no bound: the candidate's at the best and at the worst end, the
+        baseline's the other way round. None where an end has no bound.
+        """
+        mine, theirs = candidate.trials, baseline.trials
+        best, _ = paired_mean(mine, theirs, self.reading, absent=0)
+        worst, _ = paired_mean(mine, theirs, self.reading, absent_baseline=0)
+        return None if self._unread(theirs) else best, None if self._unread(mine) else worst
+
+    def _unread(self, trials: Iterable[JudgedTrial]) -> bool:
+        return any(not trial.waiting and self.reading(trial) is None for trial in trials)
 
 
 class CompareQuality(PerTrialComparison):
@@ -126,11 +129,9 @@ class CompareQuality(PerTrialComparison):
     def reading(self, trial: JudgedTrial) -> Exact | None:
         return trial.quality if trial.completed else None
 
-    def ends(
-        self, case: Case, baseline: Pool, difference: Exact | None, unread: int
-    ) -> tuple[Exact | None, Exact | None]:
+    def ends(self, candidate: Pool, baseline: Pool) -> tuple[Exact | None, Exact | None]:
         """Ungraded → 1 / 0 for the candidate, the other way round for the baseline."""
-        mine, theirs = case.pool.trials, baseline.trials
+        mine, theirs = candidate.trials, baseline.trials
         best, _ = paired_mean(mine, theirs, self.reading, absent=1, absent_baseline=0)
         worst, _ = paired_mean(mine, theirs, self.reading, absent=0, absent_baseline=1)
         return best, worst
@@ -177,15 +178,34 @@ class CompareCost(Comparison):
 
     def compare(self, case: Case, baseline: Pool, margin: Decimal | None) -> CheckResult:
         mine, theirs = _cost_per_verified(case.pool), _cost_per_verified(baseline)
-        difference = None if mine is None or theirs is None else mine - theirs
-        complete = case.cost.uncovered == 0
+        my_low, my_high = _cost_ends(case.pool)
+        their_low, their_high = _cost_ends(baseline)
         over = len({trial.trial.task_id for trial in case.pool.trials})
-        return self.judged(case, margin, difference, difference, difference if complete else None, over)
+        return self.judged(
+            case,
+            margin,
+            _difference(mine, theirs),
+            _difference(my_low, their_high),
+            _difference(my_high, their_low),
+            over,
+        )
+
+
+def _difference(mine: Fraction | None, theirs: Fraction | None) -> Fraction | None:
+    return None if mine is None or theirs is None else mine - theirs
 
 
 def _cost_per_verified(pool: Pool) -> Fraction | None:
-    spend = sum((trial.cost_usd for trial in pool.trials if trial.cost_usd is not None), Decimal(0))
-    return ratio(spend, sum(1 for trial in pool.trials if trial.verified))
+    return ratio(CostCounts.of(pool).covered_usd, OutcomeCounts.of(pool).verified)
+
+
+def _cost_ends(pool: Pool) -> tuple[Fraction | None, Fraction | None]:
+    """(lowest, highest) cost per verified outcome that what is missing allows; None where there is none."""
+    cost, outcomes = CostCounts.of(pool), OutcomeCounts.of(pool)
+    could_verify = outcomes.verified + outcomes.unavailable + outcomes.missing
+    lowest = Fraction(0) if pool.open_ended else ratio(cost.covered_usd, could_verify)
+    bounded = not cost.uncovered_untolerated and outcomes.verified
+    return lowest, ratio(cost.covered_usd, outcomes.verified) if bounded else None
 
 
 def paired_mean(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import ClassVar
 
+from evalbench.evidence import states_a_state
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.result import CheckResult, CheckStatus, Exact, TrialRef, missing_refs, ratio, trial_ref
@@ -151,6 +152,8 @@ class Ledger(Coverage):
             reasons.append("declared complete without an outcome state")
         if case.effects.silent and any(effect.silent for effect in trial.effects):
             reasons.append("effectful call without an effect record")
+        if any(not effect.tolerated and not states_a_state(effect.effect) for effect in trial.effects):
+            reasons.append("effect record without a state")
         if trial.opaque and case.effects.hidden:
             reasons.append("neither calls nor effects recorded")
         return reasons
@@ -224,7 +227,8 @@ class EffectCoverage(Coverage):
     def evaluate(self, case: Case) -> CheckResult:
         counts = case.effects
         floor = case.policy.floors.effect_integrity
-        if counts.total == 0 and floor is not None and floor.required and not counts.tolerated:
+        accepted = counts.tolerated > 0 or case.policy.tolerates("effects", len(case.pool.trials))
+        if counts.total == 0 and floor is not None and floor.required and not accepted:
             return self.empty("no effect was observed, and the policy requires effect integrity")
         known = counts.verified + counts.failed
         trials = _refs(
@@ -312,6 +316,8 @@ class CostCoverage(Coverage):
         total = counts.covered + counts.uncovered
         trials = _refs(case, "cost not covered", lambda t: t.cost_usd is None)
         tolerated = counts.uncovered > counts.uncovered_untolerated
+        if case.policy.floors.budget is not None and not counts.covered_usd and not case.outcomes.verified:
+            return self.empty("no outcome was verified and nothing spent, and the policy sets a budget")
         required = None if tolerated else case.policy.coverage.cost
         return self.covered(case, required, counts.covered, total, what="trials have covered cost", trials=trials)
 

@@ -1,5 +1,7 @@
 """Stage 2: a completion that was declared and isn't there."""
 
+from fractions import Fraction
+
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.result import CheckResult, TrialRef, missing_refs, ratio, trial_ref
@@ -22,11 +24,17 @@ class FalseSuccess(Check):
         tolerated = case.policy.tolerates("outcomes", counts.unavailable)
         unverified = 0 if tolerated else counts.unavailable
         unknown_harm = counts.unknown_failed + counts.unknown_unavailable
+        limit = case.policy.false_success.max_rate
+        best = ratio(counts.failed, counts.declared + counts.unknown_verified + counts.unknown_unavailable)
+        worst = ratio(counts.failed + unverified + unknown_harm, counts.declared + unknown_harm)
+        if case.pool.open_ended:
+            # Any number of trials may be missing: enough of them take the rate as near to 1, or to 0, as one likes.
+            best, worst = (Fraction(0) if limit else best), Fraction(1)
         return self.at_most(
-            case.policy.false_success.max_rate,
+            limit,
             observed=ratio(counts.failed, counts.declared),
-            best=ratio(counts.failed, counts.declared + counts.unknown_verified + counts.unknown_unavailable),
-            worst=ratio(counts.failed + unverified + unknown_harm, counts.declared + unknown_harm),
+            best=best,
+            worst=worst,
             reason=f"{counts.failed}/{counts.declared} declared completions failed at the destination, "
             f"{counts.unavailable} unverified",
             numerator=counts.failed,

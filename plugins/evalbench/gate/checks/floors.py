@@ -149,7 +149,9 @@ class VerifiedYield(Check):
             if trial.waiting or trial.verified:
                 continue
             failed = trial.outcome.state is OutcomeState.FAILED
-            refs.append(trial_ref(trial, "outcome failed" if failed else "outcome unavailable", missing=not failed))
+            why = "outcome failed" if failed else "outcome unavailable"
+            stalled = f", stalled ({trial.wait_defect})" if trial.wait_defect is not None else ""
+            refs.append(trial_ref(trial, why + stalled, missing=not failed))
         return (*refs, *missing_refs(case.pool.missing))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evalbench.canonical import sha256_json
-from evalbench.ledger import ExpectedCall
+from evalbench.ledger import EMPTY_NOT_DECLARED, ExpectedCall
 from evalbench.names import canonical_tool
 from evalbench.readers.evalbench.conversation import ARGS_KEYS, args_json
 from evalbench.readers.evalbench.redaction import Redactor
@@ -37,7 +37,7 @@ def read_expectation(scenario: Mapping[str, object], redactor: Redactor, *, empt
     if not isinstance(stated, list):
         return Expectation(reason="expected_trajectory_not_a_list", defect="expected_trajectory is not a list")
     if not stated and not empty_is_none:
-        return Expectation(reason="empty_not_declared")
+        return Expectation(reason=EMPTY_NOT_DECLARED)
     calls: list[ExpectedCall] = []
     for item in stated:
         call = _call(item, redactor)
