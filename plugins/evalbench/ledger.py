@@ -331,7 +331,7 @@ class Run:
 
     run_key: hash of the path relative to the runs root; content: sha256 over the directory's file contents.
     run_time is aware UTC. `dataset` is run.yaml's (then dataset_named, and it is the suite), else the basename of the
-    harness's dataset config. environment is offline or production.
+    harness's dataset config. environment is offline, production, or unknown when the source names another word.
     unattached holds comparator rows that name no task (blank or torn ids): kept, counted, judged by nobody.
     """
 

@@ -108,7 +108,6 @@ def test_yaml_tags_construct_nothing() -> None:
     [
         ("product", "product: [a]"),
         ("run_time", "run_time: yesterday"),
-        ("environment", "environment: staging"),
         ("labels", "labels: {a: [b]}"),
         ("labels", "labels: text"),
         ("planned", "planned: 5"),
@@ -129,6 +128,12 @@ def test_a_bad_field_is_left_out(field: str, text: str) -> None:
     found = _read(f"candidate: c\n{text}\n")
     assert [("invalid_manifest_field", field)] == [(d.code, d.ref and d.ref.field) for d in found.defects]
     assert Manifest(candidate="c", defects=found.defects) == found
+
+
+def test_an_environment_of_another_name_is_unknown_not_offline() -> None:
+    """A misspelt production is pooled with nothing, and said with its place."""
+    found = _read("environment: producton\n")
+    assert ("unknown", "environment") == (found.environment, found.defects[0].ref and found.defects[0].ref.field)
 
 
 def test_unknown_fields_are_reported() -> None:

@@ -421,3 +421,18 @@ def test_shipped_samples_follow_the_schema() -> None:
         data = file.read_bytes()
         assert [] == [e.message for line in data.splitlines() for e in validator.iter_errors(json.loads(line))]
         assert () == _read_bytes(data).defects
+
+
+@pytest.mark.parametrize(
+    ("environments", "expected"),
+    [
+        pytest.param(("production", "production"), "production", id="agreed"),
+        pytest.param(("production", "offline"), "unknown", id="lines that disagree"),
+        pytest.param(("producton",), "unknown", id="another word"),
+        pytest.param((), None, id="none named"),
+    ],
+)
+def test_an_environment_that_cannot_be_told_is_not_offline(environments: tuple[str, ...], expected: str | None) -> None:
+    """`unknown` is pooled with nothing; only silence leaves the default to the run."""
+    lines = [{"task_id": f"t{number}", "environment": word} for number, word in enumerate(environments)]
+    assert expected == _read(*lines, {"task_id": "silent"}).environment

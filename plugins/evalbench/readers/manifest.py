@@ -9,7 +9,7 @@ from typing import cast
 
 from evalbench.ledger import Defect, EvidenceRef, Plan, PlannedTask, PlanSource
 from evalbench.readers.json_text import JsonError, JsonNumber, parse_json, without_surrogates
-from evalbench.readers.record_types import to_utc
+from evalbench.readers.record_types import UNKNOWN_ENVIRONMENT, environment_named, to_utc
 from evalbench.readers.redact import redact_json, redact_text
 from evalbench.readers.snapshot import ReadOptions, Snapshot
 from evalbench.readers.yaml_text import YamlError, parse_yaml
@@ -27,7 +27,8 @@ _DIGITS = re.compile(r"[0-9]{1,6}")
 class Manifest:
     """What run.yaml says; None where it is silent. Not readable: defects hold `manifest_invalid`, all else is empty.
 
-    run_time: aware UTC. environment: offline or production. plan: None when none is named or it can't be reached.
+    run_time: aware UTC. environment: offline, production, or unknown for any other word. plan: None when none is named
+    or it can't be reached.
     """
 
     readable: bool = True
@@ -128,10 +129,12 @@ def _run_time(value: Mapping[str, object], timezone: str, defects: list[Defect])
 
 def _environment(value: Mapping[str, object], defects: list[Defect]) -> str | None:
     text = _text(value, "environment", defects)
-    if text is None or text in ("offline", "production"):
-        return text
-    defects.append(_invalid("environment", "expected offline or production"))
-    return None
+    if text is None:
+        return None
+    environment = environment_named(text)
+    if environment == UNKNOWN_ENVIRONMENT:
+        defects.append(_invalid("environment", "expected offline or production; it is recorded as unknown"))
+    return environment
 
 
 def _labels(value: Mapping[str, object], defects: list[Defect]) -> dict[str, str]:

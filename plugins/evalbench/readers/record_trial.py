@@ -25,6 +25,7 @@ from evalbench.ledger import (
 )
 from evalbench.names import canonical_tool
 from evalbench.readers.record_lines import FILE, RecordLine
+from evalbench.readers.record_types import UNKNOWN_ENVIRONMENT, environment_named
 from evalbench.readers.trial_record_schema import (
     CalledToolRecord,
     CostRecord,
@@ -101,8 +102,8 @@ def doubts(line: RecordLine) -> Iterator[Defect]:
 def _doubts(record: TrialRecord) -> Iterator[tuple[str, str]]:
     if record.status is not None and word(TrialStatus, record.status) is None:
         yield "status", f"{record.status!r} is no status; it is recorded as unavailable."
-    if record.environment is not None and environment_of(record) is None:
-        yield "environment", f"{record.environment!r} is neither offline nor production."
+    if environment_of(record) == UNKNOWN_ENVIRONMENT:
+        yield "environment", f"{record.environment!r} is neither offline nor production; it is recorded as unknown."
     if record.cost is not None and record.cost.usd is not None and word(CostState, record.cost.state) is None:
         yield "cost.state", f"{record.cost.state!r} does not say that the cost was billed; it is taken as an estimate."
     progress = record.progress
@@ -115,9 +116,8 @@ def _doubts(record: TrialRecord) -> Iterator[tuple[str, str]]:
 
 
 def environment_of(record: TrialRecord) -> str | None:
-    """`offline` or `production`, None when absent or another word."""
-    said = (record.environment or "").strip().lower()
-    return said if said in ("offline", "production") else None
+    """The environment a record names, None when it names none."""
+    return None if record.environment is None else environment_named(record.environment)
 
 
 def word(words: type[_Word], text: str | None) -> _Word | None:

@@ -16,8 +16,15 @@ MAX_USD = Decimal(10) ** 9
 MAX_COUNT = 10**15
 MAX_TRIAL = 10**9
 MAX_NUMBER = Decimal(10) ** 18
+UNKNOWN_ENVIRONMENT = "unknown"
 _NINE_PLACES = Decimal("1e-9")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def environment_named(word: str) -> str:
+    """`offline` or `production`; any other word is `unknown`: a misspelt production is not pooled with offline runs."""
+    said = word.strip().lower()
+    return said if said in ("offline", "production") else UNKNOWN_ENVIRONMENT
 
 
 def _identifier(value: object) -> object:

@@ -10,6 +10,7 @@ from evalbench.ledger import Defect, EvidenceRef, Trial
 from evalbench.readers.record_lines import FILE, RecordLine, read_lines
 from evalbench.readers.record_merge import merge_lines
 from evalbench.readers.record_trial import doubts, environment_of, trial_of
+from evalbench.readers.record_types import UNKNOWN_ENVIRONMENT
 from evalbench.readers.snapshot import ReadOptions, Snapshot
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -54,12 +55,13 @@ def read_trial_records(snapshot: Snapshot, options: ReadOptions) -> RecordLedger
     records = [line.record for line in file.lines]
     run_id = _agreed("run_id", (record.run_id for record in records), defects)
     candidate = _agreed("candidate", (record.candidate for record in records), defects)
-    environment = _agreed("environment", (environment_of(record) for record in records), defects)
+    environments = [said for record in records if (said := environment_of(record)) is not None]
+    environment = _agreed("environment", environments, defects)
     return RecordLedger(
         trials=tuple(trials),
         run_id=run_id,
         candidate=candidate,
-        environment=environment,
+        environment=environment or (UNKNOWN_ENVIRONMENT if environments else None),
         started=min((trial.started_at for trial in trials if trial.started_at), default=None),
         ended=max((trial.ended_at for trial in trials if trial.ended_at), default=None),
         complete=file.complete,

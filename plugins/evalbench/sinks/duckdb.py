@@ -23,7 +23,8 @@ DUCKDB_TYPES: dict[ColumnType, str] = {
 }
 
 # Reading leaves nothing behind, not even a spill file in the working folder; footers are read once, not once per view.
-_SETTINGS = ("SET TimeZone = 'UTC'", "SET temp_directory = ''", "SET parquet_metadata_cache = true")
+# One thread: the same question over the same bytes gives its rows in the same order.
+_SETTINGS = ("SET TimeZone = 'UTC'", "SET temp_directory = ''", "SET parquet_metadata_cache = true", "SET threads = 1")
 # Nothing but the partitions can be read, nothing is fetched, and the settings can't be changed back.
 _LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
 
