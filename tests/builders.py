@@ -28,7 +28,7 @@ from evalbench.ledger import (
     Wait,
 )
 from evalbench.policy import Policy, parse_policy
-from evalbench.pool import pool_runs
+from evalbench.pool import one_dataset_version, pool_runs
 
 DAY = date(2026, 3, 2)
 
@@ -132,11 +132,13 @@ def run(*trials: Trial, planned: dict[str, int] | None = None, **fields: Any) ->
 def case(*runs: ScoredRun, by: Policy | None = None, baseline: tuple[ScoredRun, ...] | None = None) -> Case:
     """A case over these runs on DAY."""
     chosen = by or policy()
+    pooled, others = one_dataset_version(runs)
     return Case(
         subject=Subject(product="billing", suite="suite", environment="offline", candidate="agent/1"),
         on=DAY,
         policy=chosen,
-        pool=pool_runs(runs, chosen, as_of(DAY)),
+        pool=pool_runs(pooled, chosen, as_of(DAY)),
+        other_versions=tuple(scored.run for scored in others),
         baseline_candidate=None if baseline is None else "agent/0",
         baseline=None if not baseline else pool_runs(baseline, chosen, as_of(DAY)),
     )

@@ -1,4 +1,5 @@
--- Which evaluators, comparators and graders gave no verdict, how often, and why?
+-- Which of the harness's comparators and the records' graders gave no verdict, how often, and why?
+-- Our own evaluators are left out: where they have nothing to compare, no judge failed.
 -- One row per date, subject, source, name and reason; judged and asked count all rows of that name on that date.
 WITH asked AS (
   SELECT
@@ -17,6 +18,7 @@ WITH asked AS (
       PARTITION BY run_date, product, suite, environment, candidate, source, name
     ) AS judged
   FROM verdicts
+  WHERE source <> 'evaluator'
 )
 SELECT
   run_date,

@@ -179,9 +179,9 @@ SELECT
   status,
   declared,
   CASE outcome_rank WHEN 2 THEN 'failed' WHEN 1 THEN 'verified' ELSE 'unavailable' END AS outcome,
-  outcome_rank >= 0 AS outcome_said,
   COALESCE(status = 'waiting', FALSE)
     AND declared IS NOT TRUE
+    AND outcome_rank <> 1
     AND wait_complete
     AND COALESCE(wait_due >= as_of, FALSE) AS waiting,
   COALESCE(status = 'completed', FALSE) AS completed,

@@ -29,3 +29,4 @@ INNER JOIN trials AS t
   AND t.environment = d.environment
   AND t.candidate = d.candidate
   AND t.run_date BETWEEN d.window_from AND d.run_date
+  AND t.dataset_version IS NOT DISTINCT FROM d.dataset_version

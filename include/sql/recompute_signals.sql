@@ -22,6 +22,7 @@ WITH pools AS (
     AND r.environment = d.environment
     AND r.candidate = d.candidate
     AND r.run_date BETWEEN d.window_from AND d.run_date
+    AND r.dataset_version IS NOT DISTINCT FROM d.dataset_version
   GROUP BY
     d.run_date, d.product, d.suite, d.environment, d.candidate, d.policy_hash, d.policy_name, p.tolerated_effects
 ),

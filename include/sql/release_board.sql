@@ -1,5 +1,6 @@
 -- Where does every candidate stand?
 -- The newest decision of each subject and policy name, with its five signals. `held` is FAIL or INSUFFICIENT_EVIDENCE.
+-- What would flip a decision is in `decisions`.
 WITH newest AS (
   SELECT
     run_date,
@@ -12,9 +13,7 @@ WITH newest AS (
     decision,
     decided_by,
     first_reason,
-    flip,
     planned,
-    declared,
     judged,
     verified,
     waiting,
@@ -26,33 +25,33 @@ WITH newest AS (
   FROM decisions
 )
 SELECT
+  d.decision,
+  d.candidate,
+  d.decided_by,
+  d.run_date,
   d.product,
   d.suite,
   d.environment,
-  d.candidate,
   d.policy_name,
-  d.run_date,
-  d.decision,
-  d.decision <> 'PASS' AS held,
-  d.decided_by,
-  d.first_reason,
-  MAX(CASE WHEN s.signal = 'task_quality' THEN s.numerator / NULLIF(s.denominator, 0) END) AS task_quality,
+  ROUND(MAX(CASE WHEN s.signal = 'task_quality' THEN s.numerator / NULLIF(s.denominator, 0) END), 9) AS task_quality,
   MAX(CASE WHEN s.signal = 'task_quality' THEN s.denominator END) AS graded,
-  MAX(CASE WHEN s.signal = 'useful_progress' THEN s.numerator / NULLIF(s.denominator, 0) END) AS useful_progress,
+  ROUND(MAX(CASE WHEN s.signal = 'useful_progress' THEN s.numerator / NULLIF(s.denominator, 0) END), 9)
+    AS useful_progress,
   MAX(CASE WHEN s.signal = 'useful_progress' THEN s.denominator END) AS active_windows,
-  MAX(CASE WHEN s.signal = 'effect_integrity' THEN s.numerator / NULLIF(s.denominator, 0) END) AS effect_integrity,
+  ROUND(MAX(CASE WHEN s.signal = 'effect_integrity' THEN s.numerator / NULLIF(s.denominator, 0) END), 9)
+    AS effect_integrity,
   MAX(CASE WHEN s.signal = 'effect_integrity' THEN s.denominator END) AS effects,
-  MAX(CASE WHEN s.signal = 'cost_per_verified_outcome' THEN s.numerator / NULLIF(s.denominator, 0) END)
+  ROUND(MAX(CASE WHEN s.signal = 'cost_per_verified_outcome' THEN s.numerator / NULLIF(s.denominator, 0) END), 9)
     AS usd_per_verified_outcome,
   CAST(MAX(CASE WHEN s.signal = 'false_success' THEN s.numerator END) AS BIGINT) AS false_successes,
   MAX(CASE WHEN s.signal = 'false_success' THEN s.denominator END) AS declared_completions,
   d.planned,
-  d.declared,
   d.judged,
   d.verified,
   d.waiting,
   d.run_count,
-  d.flip,
+  d.decision <> 'PASS' AS held,
+  d.first_reason,
   d.policy_hash
 FROM newest AS d
 INNER JOIN signals AS s
@@ -65,4 +64,4 @@ INNER JOIN signals AS s
 WHERE d.from_newest = 1
 GROUP BY
   d.product, d.suite, d.environment, d.candidate, d.policy_name, d.run_date, d.decision, d.decided_by, d.first_reason,
-  d.planned, d.declared, d.judged, d.verified, d.waiting, d.run_count, d.flip, d.policy_hash
+  d.planned, d.judged, d.verified, d.waiting, d.run_count, d.policy_hash

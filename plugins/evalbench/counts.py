@@ -91,7 +91,11 @@ class DeclarationCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectCounts:
-    """Effects by state. `unknown` holds explicit and silent ones; `hidden` trials may hold any number of effects."""
+    """Effects by state. `unknown` holds explicit and silent ones; `hidden` trials may hold any number of effects.
+
+    `unlisted` trials recorded effects but not their calls, so that a silent call can't be seen; only where a tool is
+    effectful unless the policy says otherwise.
+    """
 
     verified: int
     failed: int
@@ -100,6 +104,7 @@ class EffectCounts:
     rejected: int
     tolerated: int
     hidden: int
+    unlisted: int
     with_receipt: int
     with_key: int
 
@@ -110,6 +115,8 @@ class EffectCounts:
         silent = sum(1 for effect in effects if effect.silent)
         opaque = sum(1 for trial in pool.trials if trial.opaque)
         silence_tolerated = pool.policy.tolerates("effects", silent + opaque)
+        unlisted = sum(1 for trial in pool.trials if trial.trial.calls is None and not trial.opaque)
+        calls_owed = pool.policy.tools.unmatched == "effectful"
         counted = [e for e in effects if not e.tolerated and not (e.silent and silence_tolerated)]
         states = [effect.state for effect in counted]
         writes = [effect.effect for effect in counted if effect.state is not EffectState.REJECTED]
@@ -122,6 +129,7 @@ class EffectCounts:
             rejected=states.count(EffectState.REJECTED),
             tolerated=len(effects) - len(counted) + (opaque if silence_tolerated else 0),
             hidden=(0 if silence_tolerated else opaque) + missing,
+            unlisted=_untolerated(pool.policy, "effects", unlisted) if calls_owed else 0,
             with_receipt=sum(1 for effect in writes if effect.evidence),
             with_key=sum(1 for effect in writes if effect.idempotency_key),
         )
@@ -134,7 +142,9 @@ class EffectCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressCounts:
-    """Observation windows. `trials_without` may hold any number of windows."""
+    """Observation windows. `trials_without` may hold any number of windows; none do where the policy looks only at
+    what was recorded.
+    """
 
     active: int
     with_delta: int
@@ -148,13 +158,15 @@ class ProgressCounts:
         """Count a pool's windows."""
         recorded = [trial.trial.progress for trial in pool.trials if trial.trial.progress is not None]
         without = len(pool.trials) - len(recorded)
+        floor = pool.policy.floors.progress
+        accepted = pool.policy.tolerates("progress", without) or floor is None or not floor.required
         missing = _untolerated(pool.policy, "records", pool.missing_count) + (1 if pool.open_ended else 0)
         return cls(
             active=sum(progress.active for progress in recorded),
             with_delta=sum(progress.active_with_delta for progress in recorded),
             waiting=sum(progress.waiting for progress in recorded),
             stale=sum(progress.stale for progress in recorded),
-            trials_without=_untolerated(pool.policy, "progress", without) + missing,
+            trials_without=0 if accepted else without + missing,
             trials_with=len(recorded),
         )
 

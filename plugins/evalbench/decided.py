@@ -1,6 +1,6 @@
 """A decision with all that stands beside it: what reports and tables are made of."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from evalbench.gate.case import Case
@@ -33,13 +33,16 @@ def decide_subject(case: Case) -> DecidedSubject:
     )
 
 
-def repeated_outcomes(pool: Pool) -> dict[str, list[bool | None]]:
-    """Task → its trials as verified, failed or unavailable; valid waits left out, one without a record unavailable."""
-    outcomes: dict[str, list[bool | None]] = defaultdict(list)
+def repeated_outcomes(pool: Pool) -> dict[str, Counter[bool | None]]:
+    """Task → how many of its trials verified (True), failed (False) or are unavailable (None).
+
+    Valid waits are left out; one without a record is unavailable.
+    """
+    outcomes: dict[str, Counter[bool | None]] = defaultdict(Counter)
     for trial in pool.trials:
         if not trial.waiting:
             unavailable = trial.outcome.state is OutcomeState.UNAVAILABLE
-            outcomes[trial.trial.task_id].append(None if unavailable else trial.verified)
+            outcomes[trial.trial.task_id][None if unavailable else trial.verified] += 1
     for item in pool.missing:
-        outcomes[item.task_id].extend([None] * item.count)
+        outcomes[item.task_id][None] += item.count
     return dict(outcomes)

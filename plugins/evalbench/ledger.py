@@ -301,6 +301,10 @@ class PlannedTask:
     trials: int = 1
 
 
+MOST_PLANNED_TRIALS = 100_000
+"""Readers take no plan beyond it: every planned trial without a record becomes a row."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What the run set out to do."""

@@ -1,10 +1,12 @@
 """Operator files (policy, routing): YAML text → a validated, frozen model, or an error that says where."""
 
 from collections.abc import Hashable
-from typing import TypeVar
+from difflib import get_close_matches
+from typing import TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from evalbench.errors import PolicyError
 
@@ -21,6 +23,8 @@ class _UniqueKeys(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen: set[str] = set()
         for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be a text", key_node.start_mark)
             if key_node.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"key {key_node.value!r} is given twice", key_node.start_mark
@@ -37,14 +41,55 @@ def parse_operator_file(model: type[Model], text: str, source: str) -> Model:
     try:
         data = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - derives from SafeLoader
     except yaml.YAMLError as error:
-        raise PolicyError(f"{source}: not valid YAML: {' '.join(str(error).split())}") from error
+        raise PolicyError(f"{source}{_yaml_problem(error)}") from error
+    except (ValueError, RecursionError) as error:  # a date or number Python can't hold, or endless nesting
+        raise PolicyError(f"{source}: not valid YAML: {type(error).__name__}: {error}") from error
     if not isinstance(data, dict):
         raise PolicyError(f"{source}: expected a mapping at the top, found {type(data).__name__}")
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        problems = "; ".join(f"{_yaml_path(item['loc'])}: {item['msg']}" for item in error.errors())
+        problems = "; ".join(f"{_yaml_path(item['loc'])}: {_problem(model, item)}" for item in error.errors())
         raise PolicyError(f"{source}: {problems}") from error
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    """`:3:7: not valid YAML: what`, the place where it is known."""
+    mark = getattr(error, "problem_mark", None)
+    place = f":{mark.line + 1}:{mark.column + 1}" if mark is not None else ""
+    what = getattr(error, "problem", None) or " ".join(str(error).split())
+    return f"{place}: not valid YAML: {what}"
+
+
+def _problem(model: type[BaseModel], item: ErrorDetails) -> str:
+    """What is wrong at one place; for an unknown key, the known one it looks like."""
+    if item["type"] != "extra_forbidden":
+        return item["msg"]
+    *above, key = item["loc"]
+    known = _keys(_model_at(model, above))
+    alike = get_close_matches(str(key), known, n=1)
+    return f"unknown key; did you mean {alike[0]}?" if alike else f"unknown key; known are {', '.join(known)}"
+
+
+def _model_at(model: type[BaseModel], path: list[int | str]) -> type[BaseModel]:
+    """The model at a path of keys and positions."""
+    for part in path:
+        for name, field in model.model_fields.items():
+            if part == (field.alias or name):
+                model = _model_in(field.annotation) or model
+                break
+    return model
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    """The model an annotation speaks of: itself, or inside `X | None`, a tuple or a dict."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for inner in get_args(annotation) if (found := _model_in(inner))), None)
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _yaml_path(location: tuple[int | str, ...]) -> str:

@@ -4,7 +4,7 @@ Between verbs only the lake remembers: a plan, one result per run directory, fac
 a process of its own, and may be repeated.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -35,12 +35,16 @@ from evalbench.lake.plans import (
 from evalbench.lake.reports import write_report
 from evalbench.lake.verdicts import read_scored
 from evalbench.publishing import Published, publish_day, publish_operations
-from evalbench.report import Document, document, is_provisional
+from evalbench.readers.registry import recognise
+from evalbench.report import Document, is_provisional
 from evalbench.rulebook import read_rules
 from evalbench.settings import FailOnHold, Settings
 from evalbench.standing import Standing
 from evalbench.storage import Storage
 from evalbench.writing import write_summary
+
+NAMED = 10
+"""Lost directories an error names."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a step's name, how much of it is done, and how much there is."""
@@ -51,12 +55,13 @@ def discover(
 ) -> Plan:
     """List the runs root, see what is new, changed or unchanged, and store the plan. since, until: inclusive dates.
 
-    Raises UsageError for dates in the wrong order, PipelineError for a root that isn't there or holds no run although
-    the lake knows some.
+    Raises UsageError for dates in the wrong order and for a root that is itself a run directory, PipelineError for one
+    that isn't there, or holds no run although the lake knows some.
     """
     _check_range(since, until)
     intake = Intake.of(settings)
     entries = tuple(intake.look_at(listed) for listed in intake.runs.list_run_directories())
+    _check_root(intake, entries)
     if read_index(intake.lake) and all(entry.disposition is Disposition.IGNORED for entry in entries):
         raise PipelineError(
             f"{intake.runs}: no run directory here, yet {intake.lake} knows runs;"
@@ -102,7 +107,7 @@ def decide(settings: Settings, plan: Plan, *, candidates: Iterable[str] = (), ba
     """Account for every listed entry, then decide every subject on every date in range.
 
     candidates: which subjects the report shows. baseline: instead of routing's. Raises AccountingError when the sum is
-    wrong, UsageError for a candidate nobody ran. Nothing is published.
+    wrong, UsageError for a candidate or a baseline nobody ran. Nothing is published.
     """
     lake = Storage(settings.require_lake())
     rules = read_rules(settings, baseline)
@@ -113,7 +118,7 @@ def decide(settings: Settings, plan: Plan, *, candidates: Iterable[str] = (), ba
     accounting = account(states, (entry.path for entry in plan.entries))
     standing = Standing.of(lake, index, rules, store=True)
     days = [day for day in standing.days if plan.covers(day)]
-    report = _report(settings, standing, days, candidates, accounting)
+    report = standing.report(days, candidates, settings.now().date(), accounting, states)
     return Gate(plan=plan, states=states, accounting=accounting, before=before, standing=standing, report=report)
 
 
@@ -191,7 +196,8 @@ def decide_standing(
 ) -> Document:
     """Decide over what the lake knows, from the index alone; no run directory is read, nothing is written.
 
-    Raises UsageError when there is no such lake, for dates in the wrong order, and for a candidate nobody ran.
+    Raises UsageError when there is no such lake, for dates in the wrong order, and for a candidate or a baseline nobody
+    ran.
     """
     _check_range(since, until)
     lake = Storage(settings.require_lake())
@@ -200,7 +206,7 @@ def decide_standing(
     standing = Standing.of(lake, read_index(lake), read_rules(settings, baseline), store=False)
     scope = Plan(plan_id="", since=since, until=until, entries=())
     days = [day for day in standing.days if scope.covers(day)]
-    return _report(settings, standing, days, candidates, None)
+    return standing.report(days, candidates, settings.now().date())
 
 
 def _check_range(since: date | None, until: date | None) -> None:
@@ -237,19 +243,11 @@ def _score_all(settings: Settings, plan: Plan, jobs: int) -> Iterable[DirectoryS
                 continue
 
 
-def _report(
-    settings: Settings,
-    standing: Standing,
-    days: Iterable[date],
-    candidates: Iterable[str],
-    accounting: Accounting | None,
-) -> Document:
-    wanted = frozenset(candidates)
-    decisions, runs = standing.documents(days, wanted, settings.now().date())
-    missing = sorted(wanted - {str(entry["candidate"]) for entry in decisions})
-    if missing:
-        raise UsageError(f"candidate {missing[0]} has no run in scope; check its name and the dates")
-    return document(decisions, runs, accounting)
+def _check_root(intake: Intake, entries: Collection[DirectoryState]) -> None:
+    """A root that is a run directory holds no other: what it holds are files a reader knows."""
+    ignored = {entry.path for entry in entries if entry.disposition is Disposition.IGNORED}
+    if len(ignored) == len(entries) and recognise(ignored) is not None:
+        raise UsageError(f"{intake.runs} is a run directory; give the folder that holds it")
 
 
 def _entries(report: Document) -> list[Document]:
@@ -261,4 +259,12 @@ def _raise_if_lost(report: Document) -> None:
     accounting = report["accounting"]
     quarantined = accounting.get("quarantined", {}) if isinstance(accounting, dict) else {}
     if lost := quarantined.get(TASK_LOST, 0):
-        raise PipelineError(f"{lost} planned run directories left no result ({TASK_LOST}); look at their logs")
+        raise PipelineError(
+            f"{lost} planned run directories left no result ({TASK_LOST}): {_lost_paths(report)}; look at their logs"
+        )
+
+
+def _lost_paths(report: Document) -> str:
+    states = report.get("not_scored")
+    paths = [str(state["path"]) for state in states if state["reason"] == TASK_LOST] if isinstance(states, list) else []
+    return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")

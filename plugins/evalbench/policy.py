@@ -5,7 +5,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 from evalbench.canonical import sha256_json
 from evalbench.operator_file import Strict, parse_operator_file
@@ -16,8 +16,19 @@ def _exact(value: object) -> object:
     return str(value) if isinstance(value, float) else value
 
 
-Number = Annotated[Decimal, BeforeValidator(_exact)]
-Share = Annotated[Decimal, BeforeValidator(_exact), Field(ge=0, le=1)]
+def _plain(value: Decimal) -> str:
+    """One spelling per number (1 and 1.0 are the same limit, so the same policy hash)."""
+    return f"{value.normalize():f}"
+
+
+Number = Annotated[
+    Decimal,
+    BeforeValidator(_exact),
+    Field(max_digits=18, decimal_places=9),  # what a published NUMERIC holds
+    PlainSerializer(_plain, when_used="json"),
+]
+Share = Annotated[Number, Field(ge=0, le=1)]
+Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]  # strict: `true` is no count
 Name = Annotated[str, Field(min_length=1)]
 
 
@@ -55,7 +66,7 @@ class GraderWeight(Strict):
     """A grader that makes a trial's quality; all named ones must have run."""
 
     name: Name
-    weight: Annotated[Decimal, BeforeValidator(_exact), Field(gt=0)] = Decimal(1)
+    weight: Annotated[Number, Field(gt=0)] = Decimal(1)
 
 
 class QualityPolicy(Strict):
@@ -104,21 +115,26 @@ class FalseSuccessPolicy(Strict):
 class UnknownEffectsPolicy(Strict):
     """Highest tolerated number of effects whose state at the destination is unknown."""
 
-    max_count: Annotated[int, Field(ge=0)] = 0
+    max_count: Count = 0
     tolerate_read_only_tools: bool = False
 
 
-class RateFloor(Strict):
-    """Lowest tolerated rate. required: an empty denominator fires coverage; else it is only shown."""
+class Floor(Strict):
+    """Lowest tolerated rate."""
 
     min: Share
+
+
+class RateFloor(Floor):
+    """A floor over evidence that may be absent. required: absence fires; else only what was recorded is looked at."""
+
     required: bool = True
 
 
 class Budget(Strict):
     """Highest tolerated covered cost per verified outcome, in US dollars."""
 
-    max_usd_per_verified_outcome: Annotated[Decimal, BeforeValidator(_exact), Field(ge=0)]
+    max_usd_per_verified_outcome: Annotated[Number, Field(ge=0)]
 
 
 class Regression(Strict):
@@ -130,7 +146,7 @@ class Regression(Strict):
 class FloorPolicy(Strict):
     """Absolute floors, and floors against the baseline. verified_yield is required in every policy."""
 
-    verified_yield: RateFloor
+    verified_yield: Floor
     progress: RateFloor | None = None
     effect_integrity: RateFloor | None = None
     budget: Budget | None = None
@@ -153,14 +169,14 @@ Absence = Literal["plan", "records", "declared", "outcomes", "effects", "progres
 class Tolerance(Strict):
     """A named absence the operator accepts, up to a count, and why."""
 
-    up_to: Annotated[int, Field(ge=0)]
+    up_to: Count
     reason: Name
 
 
 class Window(Strict):
     """Days of runs pooled into one decision, the decided day included."""
 
-    days: Annotated[int, Field(ge=1, le=366)] = 1
+    days: Annotated[int, Field(strict=True, ge=1, le=366)] = 1
 
 
 class Policy(Strict):

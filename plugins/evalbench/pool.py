@@ -51,9 +51,25 @@ class Pool:
         return sum(1 for trial in self.trials if trial.waiting)
 
 
+def one_dataset_version(runs: Iterable[ScoredRun]) -> tuple[list[ScoredRun], list[ScoredRun]]:
+    """(runs on the newest run's dataset version, the others): rates are pooled within one version only."""
+    ordered = sorted(runs, key=_order)
+    if not ordered:
+        return [], []
+    version = ordered[-1].run.dataset_version
+    return (
+        [scored for scored in ordered if scored.run.dataset_version == version],
+        [scored for scored in ordered if scored.run.dataset_version != version],
+    )
+
+
+def _order(scored: ScoredRun) -> tuple[datetime, str, str]:
+    return (scored.run.run_time, scored.run.run_id, scored.run.run_key)
+
+
 def pool_runs(runs: Iterable[ScoredRun], policy: Policy, as_of: datetime) -> Pool:
     """Judge and pool `runs`; their order, and the order of trials in them, never matters."""
-    ordered = sorted(runs, key=lambda scored: (scored.run.run_time, scored.run.run_id, scored.run.run_key))
+    ordered = sorted(runs, key=_order)
     trials = [trial for scored in ordered for trial in judge_run(scored, policy, as_of)]
     missing = [item for scored in ordered for item in missing_trials(scored.run)]
     unplanned = sum(unplanned_trials(scored.run) for scored in ordered)

@@ -4,10 +4,14 @@ An unavailable trial is neither a success nor a failure: it opens a bracket. low
 of them passed. complete_case leaves them out; it is no bound and means little without its task count.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+
+MOST_K = 100
+"""The largest k: a task may have any number of trials, a plan promise any number, and the cost grows with k."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,41 +35,47 @@ def pass_hat_k(n: int, c: int, k: int) -> Fraction | None:
     return None if n < k else Fraction(comb(c, k), comb(n, k))
 
 
-def pass_at_k_brackets(trials: Mapping[str, Sequence[bool | None]]) -> dict[int, Bracket]:
-    """pass@k for k = 1 to the most trials of any task. See `pass_hat_k_brackets`."""
+def pass_at_k_brackets(trials: Mapping[str, Mapping[bool | None, int]]) -> dict[int, Bracket]:
+    """pass@k for k = 1 to the most trials of any task, MOST_K at most. See `pass_hat_k_brackets`."""
     return _brackets(trials, pass_at_k)
 
 
-def pass_hat_k_brackets(trials: Mapping[str, Sequence[bool | None]]) -> dict[int, Bracket]:
-    """pass^k for k = 1 to the most trials of any task.
+def pass_hat_k_brackets(trials: Mapping[str, Mapping[bool | None, int]]) -> dict[int, Bracket]:
+    """pass^k for k = 1 to the most trials of any task, MOST_K at most.
 
-    trials: each task's trials as passed, failed or unavailable (None), valid waits left out; the order of tasks and
-    trials doesn't matter. A task with fewer than k trials is left out of that k. The mean is over tasks.
+    trials: of each task, how many passed (True), failed (False) and are unavailable (None), valid waits left out; the
+    order of tasks doesn't matter. A task with fewer than k trials is left out of that k. The mean is over tasks.
     """
     return _brackets(trials, pass_hat_k)
 
 
 def _brackets(
-    trials: Mapping[str, Sequence[bool | None]], share: Callable[[int, int, int], Fraction | None]
+    trials: Mapping[str, Mapping[bool | None, int]], share: Callable[[int, int, int], Fraction | None]
 ) -> dict[int, Bracket]:
-    counts = [(len(seen), list(seen).count(True), list(seen).count(None)) for seen in trials.values()]
-    return {k: _bracket(counts, share, k) for k in range(1, max((n for n, _, _ in counts), default=0) + 1)}
+    counts = Counter((sum(seen.values()), seen.get(True, 0), seen.get(None, 0)) for seen in trials.values())
+    most = min(MOST_K, max((n for n, _, _ in counts), default=0))
+    return {k: _bracket(counts, share, k) for k in range(1, most + 1)}
 
 
 def _bracket(
-    counts: Sequence[tuple[int, int, int]], share: Callable[[int, int, int], Fraction | None], k: int
+    counts: Mapping[tuple[int, int, int], int], share: Callable[[int, int, int], Fraction | None], k: int
 ) -> Bracket:
-    lower = [value for n, c, _ in counts if (value := share(n, c, k)) is not None]
-    upper = [value for n, c, unknown in counts if (value := share(n, c + unknown, k)) is not None]
-    complete = [value for n, c, unknown in counts if (value := share(n - unknown, c, k)) is not None]
+    """counts: how many tasks have n trials, c of them passed, some unavailable."""
+    lower = [(value, tasks) for (n, c, _), tasks in counts.items() if (value := share(n, c, k)) is not None]
+    upper = [(value, tasks) for (n, c, u), tasks in counts.items() if (value := share(n, c + u, k)) is not None]
+    complete = [(value, tasks) for (n, c, u), tasks in counts.items() if (value := share(n - u, c, k)) is not None]
     return Bracket(
         lower=_mean(lower),
         upper=_mean(upper),
         complete_case=_mean(complete),
-        tasks=len(lower),
-        complete_tasks=len(complete),
+        tasks=sum(tasks for _, tasks in lower),
+        complete_tasks=sum(tasks for _, tasks in complete),
     )
 
 
-def _mean(values: Sequence[Fraction]) -> float | None:
-    return float(sum(values, Fraction(0)) / len(values)) if values else None
+def _mean(values: Sequence[tuple[Fraction, int]]) -> float | None:
+    """Mean of values, each counted as often as it says."""
+    if not values:
+        return None
+    total = sum((value * tasks for value, tasks in values), Fraction(0))
+    return float(total / sum(tasks for _, tasks in values))

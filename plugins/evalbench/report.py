@@ -1,5 +1,6 @@
 """The JSON document of a pipeline run: decisions, runs and accounting, numbers unrounded."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import date, datetime
@@ -8,7 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
-from evalbench.accounting import Accounting
+from evalbench.accounting import Accounting, DirectoryState, Disposition
 from evalbench.decided import DecidedSubject
 from evalbench.gate.decision import Decision
 from evalbench.gate.result import CheckResult
@@ -20,19 +21,34 @@ from evalbench.signals import Signal
 Document: TypeAlias = dict[str, object]
 """JSON types only."""
 
+NOT_SCORED = frozenset({Disposition.IN_PROGRESS, Disposition.QUARANTINED, Disposition.IGNORED})
+"""Where an entry ends that is listed, in range for all one knows, and no part of any decision."""
 
-def document(decisions: Iterable[Document], runs: Iterable[Document], accounting: Accounting | None) -> Document:
-    """One document. accounting is None where no run directories were listed (`gate`)."""
+
+def document(
+    decisions: Iterable[Document],
+    runs: Iterable[Document],
+    accounting: Accounting | None,
+    states: Iterable[DirectoryState] = (),
+    idle_routes: Iterable[str] = (),
+) -> Document:
+    """One document. accounting is None where no run directories were listed (`gate`).
+
+    states: what became of each listed entry. idle_routes: routes that matched no decided subject.
+    """
     return {
         "decisions": list(decisions),
         "runs": list(runs),
         "accounting": plain(asdict(accounting)) if accounting is not None else None,
+        "not_scored": [_not_scored(state) for state in states if state.disposition in NOT_SCORED],
+        "idle_routes": list(idle_routes),
     }
 
 
-def decision_document(decided: DecidedSubject, today: date) -> Document:
-    """One decision. It is provisional while its UTC day is not over on `today`."""
+def decision_document(decided: DecidedSubject, today: date, route: str | None = None) -> Document:
+    """One decision. It is provisional while its UTC day is not over on `today`. route: see `Rules.route_of`."""
     decision = decided.decision
+    defects = Counter(defect.code for run in decided.case.pool.runs for defect in run.defects)
     return {
         "candidate": decision.subject.candidate,
         "product": decision.subject.product,
@@ -44,9 +60,17 @@ def decision_document(decided: DecidedSubject, today: date) -> Document:
         "first_reason": decision.first_reason,
         "decided_by": decision.decided_by,
         "scope": _scope(decision),
-        "policy": {"name": decision.policy_name, "version": decision.policy_version, "hash": decision.policy_hash},
+        "policy": {
+            "name": decision.policy_name,
+            "version": decision.policy_version,
+            "hash": decision.policy_hash,
+            "route": route,
+        },
         "baseline": decision.baseline,
+        "baseline_runs": decision.baseline_runs,
         "attested": list(decision.attested),
+        "attested_nothing": list(decision.attested_nothing),
+        "defects": dict(sorted(defects.items())),
         "checks": [_check(check) for check in decision.checks],
         "signals": {signal.name: _signal(signal) for signal in decided.signals},
         "funnel": asdict(decided.funnel),
@@ -103,6 +127,16 @@ def plain(value: object) -> object:
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     return value
+
+
+def _not_scored(state: DirectoryState) -> Document:
+    return {
+        "path": state.path,
+        "disposition": state.disposition.value,
+        "reason": state.reason,
+        "message": state.message,
+        "run_date": state.run_date.isoformat() if state.run_date is not None else None,
+    }
 
 
 def _scope(decision: Decision) -> Document:

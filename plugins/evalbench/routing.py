@@ -50,8 +50,12 @@ class Routing(Strict):
 
     def route(self, product: str, suite: str) -> Route:
         """The first matching route, else the default."""
+        return self.matching(product, suite) or Route()
+
+    def matching(self, product: str, suite: str) -> Route | None:
+        """The first matching route, None where the default holds."""
         matching = (r for r in self.routes if matches_any(product, (r.product,)) and matches_any(suite, (r.suite,)))
-        return next(matching, Route())
+        return next(matching, None)
 
     def policy_names(self) -> tuple[str, ...]:
         """Every policy this routing can ask for, the default included."""

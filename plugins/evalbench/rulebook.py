@@ -1,5 +1,6 @@
 """The operator's files, read: routing and every policy it can ask for, or the one policy given instead."""
 
+import stat
 from pathlib import Path
 
 from evalbench.errors import PolicyError, UsageError
@@ -10,6 +11,7 @@ from evalbench.storage import Storage
 from evalbench.subjects import Rules
 
 SUFFIXES = (".yaml", ".yml")
+MOST_BYTES = 1_000_000
 
 
 def read_rules(settings: Settings, baseline: str | None = None) -> Rules:
@@ -48,7 +50,11 @@ def _local(path: str) -> Path:
 
 
 def _text(path: Path, what: str) -> str:
+    """A small regular file: a pipe or a device could keep the caller waiting, or never end."""
     try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
+            raise UsageError(f"{path}: not a {what}; expected a regular file of at most {MOST_BYTES} bytes")
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise UsageError(f"{path}: no such {what}; check the path") from error

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from evalbench.counts import CostCounts, DeclarationCounts, EffectCounts, ProgressCounts, QualityCounts
-from evalbench.intervals import Item, rate_interval, ratio_interval_by_task, zero_event_upper
+from evalbench.intervals import Item, events_needed, rate_interval, ratio_interval_by_task, zero_event_upper
 from evalbench.ledger import EffectState, OutcomeState
 from evalbench.pool import Pool
 
 SIGNALS_VERSION = "1"
+PROVABLE = (0.05, 0.02, 0.01)  # rates that zero failures over enough distinct tasks would prove
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +165,7 @@ def false_success(pool: Pool) -> Signal:
             "unverified": counts.unavailable,
             # What a count of zero over distinct tasks proves, one-sided at 95 %: 0/5 is not a rate of zero.
             "zero_events_upper95": zero_event_upper(len(declared)) if none_yet else None,
+            "tasks_needed_for": {f"{limit:.0%}": events_needed(limit) for limit in PROVABLE} if none_yet else None,
         },
         ci95=rate_interval(items, binary=True),
     )

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache, partial
 
+from evalbench.accounting import Accounting, DirectoryState
 from evalbench.decided import DecidedSubject
+from evalbench.errors import UsageError
 from evalbench.lake.index import Index
 from evalbench.lake.verdicts import read_scored
 from evalbench.ledger import ScoredRun
-from evalbench.report import Document, decision_document, run_document
+from evalbench.report import Document, decision_document, document, run_document
 from evalbench.storage import Storage
 from evalbench.subjects import Rules, decide_day
 
@@ -62,25 +64,44 @@ class Standing:
             decided=decide_day(day, runs, self.rules),
         )
 
-    def documents(
-        self, days: Iterable[date], candidates: frozenset[str], today: date
-    ) -> tuple[list[Document], list[Document]]:
-        """(decisions, runs) of these dates as JSON; of these candidates only, when any are named."""
-        decisions: list[Document] = []
+    def report(
+        self,
+        days: Iterable[date],
+        candidates: Iterable[str],
+        today: date,
+        accounting: Accounting | None = None,
+        states: Iterable[DirectoryState] = (),
+    ) -> Document:
+        """The report over these dates; of these candidates only, when any are named.
+
+        accounting, states: of the directories listed, if any were. Raises UsageError for a candidate, or a baseline
+        given instead of routing's, that has no run here.
+        """
+        wanted = frozenset(candidates)
+        decided: list[DecidedSubject] = []
         runs: list[Document] = []
         for day in days:
             found = self.on(day)
-            decisions += [
-                decision_document(item, today)
-                for item in found.decided
-                if not candidates or item.decision.subject.candidate in candidates
-            ]
-            runs += [
-                self._run_document(scored)
-                for scored in found.runs
-                if not candidates or scored.run.candidate in candidates
-            ]
-        return decisions, runs
+            decided += [item for item in found.decided if not wanted or item.decision.subject.candidate in wanted]
+            runs += [self._run_document(s) for s in found.runs if not wanted or s.run.candidate in wanted]
+        subjects = [item.decision.subject for item in decided]
+        self._check_names(wanted, decided)
+        return document(
+            [decision_document(item, today, self.rules.route_of(item.decision.subject)) for item in decided],
+            runs,
+            accounting,
+            states,
+            self.rules.idle_routes(subjects),
+        )
+
+    def _check_names(self, wanted: frozenset[str], decided: Iterable[DecidedSubject]) -> None:
+        ran = {item.decision.subject.candidate for item in decided}
+        if missing := sorted(wanted - ran):
+            raise UsageError(f"candidate {missing[0]} has no run in scope; check its name and the dates")
+        baseline = self.rules.baseline
+        if baseline is None or not ran or baseline in ran or any(item.decision.baseline_runs for item in decided):
+            return
+        raise UsageError(f"baseline {baseline} has no run in scope; check its name and the dates")
 
     def _run_document(self, scored: ScoredRun) -> Document:
         suite = self.rules.routing.suite_of(scored.run)

@@ -3,6 +3,7 @@
 import os
 import secrets
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -123,6 +124,8 @@ class Storage:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
             reason = error.strerror or type(error).__name__
             raise PipelineError(f"{target}: can't be written ({reason}); check its rights and space") from error
         return temporary
@@ -208,7 +211,8 @@ class Storage:
 
     def _read_at_most(self, path: Path, size: int) -> bytes:
         """At most one byte more than expected: enough to see that a file grew, never more than was allowed."""
-        with path.open("rb") as file:
+        # A file may have become a pipe since it was listed: opening one must not wait for its writer.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             return file.read(size + 1)
 
 

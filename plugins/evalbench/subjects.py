@@ -8,8 +8,16 @@ from evalbench.decided import DecidedSubject, decide_subject
 from evalbench.gate.case import Case, Subject, as_of
 from evalbench.ledger import Run, ScoredRun
 from evalbench.policy import Policy
-from evalbench.pool import Pool, pool_runs
-from evalbench.routing import Routing
+from evalbench.pool import Pool, one_dataset_version, pool_runs
+from evalbench.routing import Route, Routing
+
+GIVEN = "given"
+"""Instead of a route: the policy was given for every subject."""
+
+
+def route_name(route: Route) -> str:
+    """A route by its patterns."""
+    return f"{route.product} / {route.suite}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +32,21 @@ class Rules:
     def policy(self, product: str, suite: str) -> Policy:
         """The policy that holds for a product and suite."""
         return self.override or self.policies[self.routing.route(product, suite).policy]
+
+    def route_of(self, subject: Subject) -> str | None:
+        """The route that names the policy of a subject: `product / suite` as written. None without one.
+
+        `given` where a policy was given instead of routing's.
+        """
+        if self.override is not None:
+            return GIVEN
+        route = self.routing.matching(subject.product, subject.suite)
+        return route_name(route) if route is not None else None
+
+    def idle_routes(self, subjects: Iterable[Subject]) -> tuple[str, ...]:
+        """Routes, in their order, that no subject was the first to match."""
+        used = [self.routing.matching(subject.product, subject.suite) for subject in subjects]
+        return tuple(route_name(route) for route in self.routing.routes if route not in used)
 
     def baseline_of(self, subject: Subject) -> str | None:
         """The candidate a subject is compared with; a baseline isn't compared with itself."""
@@ -55,12 +78,14 @@ def decide_day(day: date, runs: Iterable[ScoredRun], rules: Rules) -> tuple[Deci
 
 def _case(subject: Subject, day: date, by_subject: Mapping[Subject, list[ScoredRun]], rules: Rules) -> Case:
     policy = rules.policy(subject.product, subject.suite)
+    runs, others = one_dataset_version(_window(by_subject[subject], day, policy))
     baseline = rules.baseline_of(subject)
     return Case(
         subject=subject,
         on=day,
         policy=policy,
-        pool=_pool(by_subject[subject], day, policy),
+        pool=pool_runs(runs, policy, as_of(day)),
+        other_versions=tuple(scored.run for scored in others),
         baseline_candidate=baseline,
         baseline=_baseline(subject, baseline, day, policy, by_subject) if baseline is not None else None,
     )
@@ -71,11 +96,11 @@ def _baseline(
 ) -> Pool | None:
     """The baseline's runs in the same window, None when there are none."""
     other = Subject(product=subject.product, suite=subject.suite, environment=subject.environment, candidate=candidate)
-    pool = _pool(by_subject.get(other, []), day, policy)
-    return pool if pool.runs else None
+    runs, _ = one_dataset_version(_window(by_subject.get(other, []), day, policy))
+    return pool_runs(runs, policy, as_of(day)) if runs else None
 
 
-def _pool(runs: Iterable[ScoredRun], day: date, policy: Policy) -> Pool:
+def _window(runs: Iterable[ScoredRun], day: date, policy: Policy) -> list[ScoredRun]:
     """Runs with run_date in (day - window days, day]."""
     first = day - timedelta(days=policy.window.days - 1)
-    return pool_runs((scored for scored in runs if first <= scored.run.run_date <= day), policy, as_of(day))
+    return [scored for scored in runs if first <= scored.run.run_date <= day]

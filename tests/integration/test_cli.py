@@ -107,7 +107,7 @@ def test_run_prints_the_release_inversion_as_one_document(inversion: Path, tmp_p
 def test_jobs_change_no_result(inversion: Path, tmp_path: Path, root: Path, lake: Path) -> None:
     """Two processes give the decisions and the tables that one gives, byte for byte."""
     done = evalbench("run", inversion, "--lake", tmp_path, "--routing", routing(root), "--jobs", 2)
-    assert (3, "") == (done.returncode, done.stderr)
+    assert 3 == done.returncode, done.stderr
     tables = {path.relative_to(lake): path.read_bytes() for path in (lake / "trends" / "decisions").rglob("*.parquet")}
     assert tables == {name: (tmp_path / name).read_bytes() for name in tables}
     assert 1 <= len(tables)
@@ -227,11 +227,48 @@ def test_pages_say_what_decided_before_the_numbers(capsys: pytest.CaptureFixture
     assert "$2.068/4  $0.52" in out
 
 
-def test_pages_fit_80_columns_and_carry_no_codes(capsys: pytest.CaptureFixture[str], lake: Path, root: Path) -> None:
-    """Where stdout is no terminal, no line is wider than 80 columns and no escape code is printed."""
+def test_the_board_comes_first(capsys: pytest.CaptureFixture[str], lake: Path, root: Path) -> None:
+    """A line per decision, before any detail, without escape codes where stdout is no terminal; sentences fold."""
     _, out, _ = call(capsys, "gate", "--lake", lake, "--routing", routing(root))
+    rows = [line.split() for line in out.splitlines()[:3]]
+    assert [
+        ["decision", "candidate", "suite", "date", "decided", "by"],
+        ["FAIL", "fast-v2", "inversion", "2026-11-28", "false_success"],
+        ["PASS", "stable-v1", "inversion", "2026-11-28", "-"],
+    ] == rows
     assert "\x1b" not in out
-    assert 80 >= max(len(line) for line in out.splitlines())
+    assert 80 >= max(len(line) for line in out.splitlines() if line.startswith(("  Decided", "  To flip", "   ")))
+
+
+def test_a_decision_says_what_it_rests_on(capsys: pytest.CaptureFixture[str], lake: Path, root: Path) -> None:
+    """Policy and how it came to hold, scope, baseline; an attestation that spoke for nothing is named."""
+    arguments = ("gate", "--lake", lake, "--candidate", "fast-v2")
+    _, out, _ = call(capsys, *arguments, "--routing", routing(root))
+    page = " ".join(out.split())
+    assert "Policy release_inversion 1 (route release-inversion / inversion)" in page
+    assert "Scope 5 tasks, 1 run of 1 day, dataset version 1, consequential, as of 2026-11-29 00:00 UTC" in page
+    assert "Baseline not named" in page
+    _, out, _ = call(capsys, *arguments)
+    assert "Policy consequential 1 (the default: no route matches)" in " ".join(out.split())
+    _, out, _ = call(
+        capsys, *arguments, "--policy", routing(root).parent / "tau_bench_policy.yaml", "--baseline", "stable-v1"
+    )
+    page = " ".join(out.split())
+    assert "Policy tau_bench_airline 1 (given, instead of the routing's)" in page
+    assert "Baseline stable-v1, compared, and not used: an earlier check fired" in page
+    assert "Attestation goal_completion matched no row of these runs (product release-inversion, " in page
+
+
+def test_names_fold_between_their_segments(sample_runs: Path, tmp_path: Path) -> None:
+    """On a terminal too narrow for the board, a name is folded after `/ _ . -`, never inside a word."""
+    for name in ("trap-misspelt-product", "trap-judge-contradiction"):
+        shutil.copytree(sample_runs / name, tmp_path / "runs" / name)
+    command = [Path(sys.executable).parent / "evalbench", "run", tmp_path / "runs", "--lake", tmp_path / "lake"]
+    _, shown = terminal_output([str(part) for part in command], columns="84")
+    board = shown[shown.index("decided by") :].split("\r\n\r\n")[0]
+    assert "evalset" not in board
+    words = set(re.findall(r"[a-z]+", re.sub(r"\x1b\[[0-9;]*m", "", board)))
+    assert {"synthetic", "contradiction", "misspelt", "product", "coverage"} <= words
 
 
 def test_text_from_runs_stays_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -273,8 +310,9 @@ def test_score_prints_one_run(capsys: pytest.CaptureFixture[str], sample_runs: P
     assert (1, 2, 2) == (goal["passed"], goal["denominator"], goal["unavailable"])
     assert isinstance(found["defect_list"], list)
     code, out, _ = call(capsys, "score", sample_runs / "49e5b728-f934-4e6b-9ced-70b5db228928")
-    assert "no row of behavioral_metrics, parameter_analysis" in " ".join(out.split())
-    assert 80 >= max(len(line) for line in out.splitlines())
+    page = " ".join(out.split())
+    assert "no row of behavioral_metrics, parameter_analysis" in page
+    assert "File defects none; 151 score rows gave no verdict" in page
 
 
 def test_doctor_compares_claims_with_recomputed_numbers(capsys: pytest.CaptureFixture[str], sample_runs: Path) -> None:
@@ -284,7 +322,72 @@ def test_doctor_compares_claims_with_recomputed_numbers(capsys: pytest.CaptureFi
     page = " ".join(out.split())
     assert "goal_completion: 3 of 4 rows hold no verdict (judge_contradiction)." in page
     assert "claimed against recomputed" in page
-    assert 80 >= max(len(line) for line in out.splitlines())
+
+
+@pytest.mark.parametrize("verb", ["doctor", "score"])
+def test_a_folder_of_runs_is_told_from_a_run(capsys: pytest.CaptureFixture[str], inversion: Path, verb: str) -> None:
+    """It is a usage error that names runs in it."""
+    code, out, err = call(capsys, verb, inversion)
+    assert (2, "") == (code, out)
+    assert f"{inversion} is a folder of runs (inversion-fast-v2, inversion-stable-v1)" in err
+
+
+def test_a_run_is_told_from_a_runs_root(capsys: pytest.CaptureFixture[str], inversion: Path, tmp_path: Path) -> None:
+    """A runs root that is itself a run directory is a usage error, not an empty root."""
+    one = inversion / SAMPLES[0]
+    code, _, err = call(capsys, "run", one, "--lake", tmp_path / "lake")
+    assert (2, f"evalbench: {one} is a run directory; give the folder that holds it\n") == (code, err)
+
+
+def test_nothing_decided_permits_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Without any run it is no error; with directories in range that could not be scored it holds, and names them."""
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    code, out, _ = call(capsys, "run", runs, "--lake", tmp_path / "lake")
+    assert (0, True) == (code, "Nothing was decided: no run in scope, so nothing is permitted." in out)
+    (runs / "no-time").mkdir()
+    (runs / "no-time" / "trials.jsonl").write_text('{"task_id": "t"}\n', encoding="utf-8")
+    code, out, _ = call(capsys, "run", runs, "--lake", tmp_path / "lake")
+    assert (4, True) == (
+        code,
+        "Nothing was decided, so nothing is permitted: 1 directory in range" in " ".join(out.split()),
+    )
+    assert re.search(r"^no-time +quarantined: no run time +No readable run time", out, re.MULTILINE)
+    code, out, _ = call(capsys, "run", runs, "--lake", tmp_path / "lake", "--json")
+    assert [("no-time", "quarantined", "no_run_time", None)] == [
+        tuple(state[key] for key in ("path", "disposition", "reason", "run_date"))
+        for state in json.loads(out)["not_scored"]
+    ]
+
+
+def test_a_pending_run_of_another_day_holds_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A directory that could not be scored counts in the range its own date is in."""
+    run = tmp_path / "runs" / "unfinished"
+    run.mkdir(parents=True)
+    (run / "run.yaml").write_text("run_time: 2026-12-02T01:00:00Z\nplanned: {tasks: [t]}\n", encoding="utf-8")
+    arguments = ("run", tmp_path / "runs", "--lake", tmp_path / "lake")
+    assert 4 == call(capsys, *arguments, "--since", "2026-12-02")[0]
+    assert 0 == call(capsys, *arguments, "--until", "2026-12-01")[0]
+
+
+def test_names_nobody_ran_are_usage_errors(capsys: pytest.CaptureFixture[str], lake: Path, root: Path) -> None:
+    """A candidate or a baseline without a run in scope is more likely misspelt than meant."""
+    for option in ("--candidate", "--baseline"):
+        code, out, err = call(capsys, "gate", "--lake", lake, "--routing", routing(root), option, "stabel-v1")
+        assert (2, "") == (code, out)
+        assert "stabel-v1 has no run in scope" in err
+
+
+def test_a_route_that_matches_nothing_is_said(
+    capsys: pytest.CaptureFixture[str], inversion: Path, tmp_path: Path, root: Path
+) -> None:
+    """A line on stderr, only when everything that stands was asked for."""
+    arguments = ("run", inversion, "--lake", tmp_path, "--routing", routing(root))
+    warning = "the route tau-bench-airline / tau_airline matched no subject of these runs"
+    _, out, err = call(capsys, *arguments, "--json")
+    assert (1, True) == (len(err.splitlines()), warning in err)
+    assert ["tau-bench-airline / tau_airline"] == json.loads(out)["idle_routes"]
+    assert "" == call(capsys, *arguments, "--candidate", "fast-v2")[2]
 
 
 def test_no_planted_secret_reaches_any_output(
@@ -435,7 +538,7 @@ def test_interrupted_is_130_without_a_traceback(tmp_path: Path) -> None:
         assert (130, 1) == (process.wait(), len(said.splitlines()))
 
 
-def terminal_output(command: list[str]) -> tuple[int, str]:
+def terminal_output(command: list[str], columns: str = "100") -> tuple[int, str]:
     """(exit code, everything shown) of a command on a pseudo-terminal of its own."""
     leader, follower = pty.openpty()
     with subprocess.Popen(
@@ -443,7 +546,7 @@ def terminal_output(command: list[str]) -> tuple[int, str]:
         stdin=follower,
         stdout=follower,
         stderr=follower,
-        env=os.environ | {"EVALBENCH_CLOCK": CLOCK, "COLUMNS": "100", "TERM": "xterm-256color"},
+        env=os.environ | {"EVALBENCH_CLOCK": CLOCK, "COLUMNS": columns, "TERM": "xterm-256color"},
     ) as process:
         os.close(follower)
         shown = b"".join(_chunks(leader))

@@ -7,6 +7,7 @@ to be whole: docs/decisions/0003-silence-about-declaration.md.
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -26,11 +27,14 @@ from evalbench.ledger import (
     Trial,
     TrialStatus,
 )
-from evalbench.policy import Policy
 
 LOOSE = STRICT.replace("min: 0.75", "min: 0.30").replace("min: 0.90", "min: 0.50").replace("min: 1.00", "min: 0.50")
 RATES = LOOSE + "false_success: {max_rate: 0.4}\nunknown_effects: {max_count: 1}\n"
-POLICIES = [policy(STRICT), policy(LOOSE), policy(RATES)]
+SHIPPED = Path(__file__).resolve().parents[2] / "include" / "policies"
+CONSEQUENTIAL = policy((SHIPPED / "consequential.yaml").read_text(encoding="utf-8"))
+POLICIES = {"strict": policy(STRICT), "loose": policy(LOOSE), "rates": policy(RATES), "consequential": CONSEQUENTIAL}
+ACCEPTED = {("consequential", "windows")}
+"""What a policy accepts as absent: (policy, removal). `consequential` looks at windows only where they are recorded."""
 
 HELD = {Verdict.FAIL, Verdict.INSUFFICIENT_EVIDENCE}
 
@@ -81,6 +85,7 @@ REMOVALS: dict[str, Callable[[Trial], Trial]] = {
     "outcome": lambda t: replace(t, outcome=None),
     "verdict": lambda t: replace(t, outcome=outcome("unavailable", "lost")),
     "effect records": lambda t: replace(t, effects=None),
+    "calls": lambda t: replace(t, calls=None),
     "effects and calls": lambda t: replace(t, effects=None, calls=None),
     "effect states": lambda t: replace(t, effects=tuple(map(without_effect_state, t.effects or ()))),
     "receipts": lambda t: replace(t, effects=tuple(replace(e, evidence=None) for e in t.effects or ())),
@@ -142,6 +147,7 @@ FAVOUR: dict[str, Callable[[Trial], Trial]] = {
             active_with_delta=t.progress.active_with_delta + t.progress.stale,
         ),
     ),
+    "windows arrive": lambda t: t if t.progress else replace(t, progress=Progress(active=2, active_with_delta=2)),
     "grade arrives": lambda t: replace(t, qualities=(Quality(score=Decimal(1), grader_name="rubric"),)),
 }
 
@@ -153,48 +159,49 @@ def change(scored: ScoredRun, index: int, edit: Callable[[Trial], Trial]) -> Sco
     return replace(scored, run=replace(scored.run, trials=tuple(items)))
 
 
-@pytest.mark.parametrize("by", POLICIES, ids=["strict", "loose", "rates"])
-@pytest.mark.parametrize("name", REMOVALS)
+@pytest.mark.parametrize(
+    ("by", "name"), [(by, name) for by in POLICIES for name in REMOVALS if (by, name) not in ACCEPTED]
+)
 @given(scored=runs(), index=st.integers(0, 4))
 @settings(max_examples=60, deadline=None)
-def test_removing_evidence_never_releases(name: str, by: Policy, scored: ScoredRun, index: int) -> None:
+def test_removing_evidence_never_releases(by: str, name: str, scored: ScoredRun, index: int) -> None:
     """Held stays held; FAIL may become INSUFFICIENT_EVIDENCE."""
-    before = decision(scored, by=by).verdict
-    after = decision(change(scored, index, REMOVALS[name]), by=by).verdict
+    before = decision(scored, by=POLICIES[by]).verdict
+    after = decision(change(scored, index, REMOVALS[name]), by=POLICIES[by]).verdict
     assert before not in HELD or after in HELD
 
 
-@pytest.mark.parametrize("by", POLICIES, ids=["strict", "loose", "rates"])
+@pytest.mark.parametrize("by", POLICIES)
 @given(scored=runs(), index=st.integers(0, 4))
 @settings(max_examples=60, deadline=None)
-def test_removing_a_planned_trial_never_releases(by: Policy, scored: ScoredRun, index: int) -> None:
+def test_removing_a_planned_trial_never_releases(by: str, scored: ScoredRun, index: int) -> None:
     """Where a plan exists, a lost trial can't help."""
-    before = decision(scored, by=by).verdict
+    before = decision(scored, by=POLICIES[by]).verdict
     left = tuple(t for i, t in enumerate(scored.run.trials) if i != index % len(scored.run.trials))
-    after = decision(replace(scored, run=replace(scored.run, trials=left)), by=by).verdict
+    after = decision(replace(scored, run=replace(scored.run, trials=left)), by=POLICIES[by]).verdict
     assert before not in HELD or after in HELD
 
 
-@pytest.mark.parametrize("by", POLICIES, ids=["strict", "loose", "rates"])
+@pytest.mark.parametrize("by", POLICIES)
 @pytest.mark.parametrize("name", HARM)
 @given(scored=runs(), index=st.integers(0, 4))
 @settings(max_examples=60, deadline=None)
-def test_adding_harm_never_releases_and_never_moves_fail(name: str, by: Policy, scored: ScoredRun, index: int) -> None:
+def test_adding_harm_never_releases_and_never_moves_fail(name: str, by: str, scored: ScoredRun, index: int) -> None:
     """FAIL stays FAIL, held stays held."""
-    before = decision(scored, by=by).verdict
-    after = decision(change(scored, index, HARM[name]), by=by).verdict
+    before = decision(scored, by=POLICIES[by]).verdict
+    after = decision(change(scored, index, HARM[name]), by=POLICIES[by]).verdict
     assert before is not Verdict.FAIL or after is Verdict.FAIL
     assert before not in HELD or after in HELD
 
 
-@pytest.mark.parametrize("by", POLICIES, ids=["strict", "loose", "rates"])
+@pytest.mark.parametrize("by", POLICIES)
 @pytest.mark.parametrize("name", FAVOUR)
 @given(scored=runs(), index=st.integers(0, 4))
 @settings(max_examples=60, deadline=None)
-def test_favourable_evidence_never_takes_a_pass_away(name: str, by: Policy, scored: ScoredRun, index: int) -> None:
+def test_favourable_evidence_never_takes_a_pass_away(name: str, by: str, scored: ScoredRun, index: int) -> None:
     """PASS stays PASS."""
-    before = decision(scored, by=by).verdict
-    after = decision(change(scored, index, FAVOUR[name]), by=by).verdict
+    before = decision(scored, by=POLICIES[by]).verdict
+    after = decision(change(scored, index, FAVOUR[name]), by=POLICIES[by]).verdict
     assert before is not Verdict.PASS or after is Verdict.PASS
 
 

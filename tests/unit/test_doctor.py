@@ -16,11 +16,11 @@ from evalbench.scoring import score_run
 NOW = datetime(2026, 12, 2, tzinfo=UTC)
 
 
-def diagnosis(directory: Path) -> dict[str, Any]:
+def diagnosis(directory: Path, **options: bool) -> dict[str, Any]:
     """The doctor's document about a real directory, read without a grace period."""
     files = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
     snapshot = Snapshot(path=directory.name, files=files, newest_mtime=NOW)
-    read = read_directory(snapshot, ReadOptions(now=NOW, grace=timedelta(0)))
+    read = read_directory(snapshot, ReadOptions(now=NOW, grace=timedelta(0), **options))
     found = document(diagnose(snapshot, read if isinstance(read, NotARun) else score_run(read)))
     return dict(json.loads(json.dumps(found, allow_nan=False)))
 
@@ -159,10 +159,72 @@ def test_executable_says_nothing_of_an_agent(sample_runs: Path) -> None:
 
 
 def test_a_metric_that_never_varies_is_reported(sample_runs: Path) -> None:
-    """A comparator with the same value for every trial is named."""
-    found = diagnosis(sample_runs / "trap-judge-contradiction")
-    said = [f["message"] for f in found["findings"] if f["code"] == "comparators_never_varied"]
-    assert ["parameter_analysis (4 rows)" in said[0]] == [True]
+    """A metric with the same value for every trial is named, from five rows up: fewer are no surprise."""
+    said = [
+        [f["message"] for f in diagnosis(sample_runs / name)["findings"] if f["code"].endswith("_never_varied")]
+        for name in ("inversion-fast-v2", "trap-judge-contradiction")
+    ]
+    assert [1, 0] == [len(messages) for messages in said]
+    assert "tools_avoided (5 rows)" in said[0][0]
+
+
+def test_a_harness_alone_verifies_no_outcome(sample_runs: Path) -> None:
+    """A directory without records says so once, names the calls a policy must sort, and what is not declared."""
+    found = diagnosis(sample_runs / "49e5b728-f934-4e6b-9ced-70b5db228928")
+    assert {("no_outcome_recorded", None): 50} == counts(found, "outcomes")
+    assert {("calls_without_effects", None): 44} == counts(found, "effects")
+    assert {("not_declared", None): 50} == counts(found, "declarations")
+    messages = {f["code"]: f["message"] for f in found["findings"]}
+    assert "a policy must attest a comparator, or trials.jsonl must record it" in messages["no_outcome_recorded"]
+    assert "airline__get_reservation_details (94)" in messages["calls_without_effects"]
+    assert "50 of them finished their conversation" in messages["not_declared"]
+
+
+WAIT = {"owner": "ops", "decision": "refund", "due": "2026-12-01T12:00:00Z", "resume_state": "s"}
+
+
+def test_open_evidence_is_counted_by_reason(tmp_path: Path) -> None:
+    """Outcomes and effects nobody can account for, declarations not made, waits that are none: by reason, located."""
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.yaml").write_text("run_time: 2026-11-30T09:00:00Z\nproduct: [p]\n", encoding="utf-8")
+    records: list[dict[str, Any]] = [
+        {"task_id": "t1", "declared_complete": True, "outcome": {"state": "verified"}},
+        {"task_id": "t2", "outcome": {"state": "unavailable", "reason": "verifier_down"}},
+        {"task_id": "t3", "effects": [{"id": "e", "state": "unknown", "reason": "not_asked"}]},
+        {"task_id": "t4", "status": "waiting", "declared_complete": False, "wait": WAIT | {"owner": None}},
+        {
+            "task_id": "t5",
+            "status": "waiting",
+            "declared_complete": False,
+            "wait": WAIT | {"due": "2026-11-30T12:00:00Z"},
+        },
+        {"task_id": "t6", "status": "waiting", "declared_complete": False, "wait": WAIT},
+    ]
+    (run / "trials.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    found = diagnosis(run)
+    assert "manifest" == found["findings"][0]["kind"]
+    assert {("unnamed_predicate", None): 1, ("verifier_down", None): 1, ("no_outcome_recorded", None): 4} == counts(
+        found, "outcomes"
+    )
+    assert {("not_asked", None): 1} == counts(found, "effects")
+    assert {("not_declared", None): 2} == counts(found, "declarations")
+    assert {("wait_invalid", None): 1, ("wait_overdue", None): 1} == counts(found, "waits")
+    places = {f["code"]: f["where"] for f in found["findings"]}
+    assert [("trials.jsonl", 5)] == [(place["file"], place["row"]) for place in places["wait_overdue"]]
+
+
+def test_a_missing_run_time_names_the_manifest_that_hides_it(tmp_path: Path) -> None:
+    """A run.yaml that can't be read, or whose run time can't, is named with its place."""
+    (tmp_path / "trials.jsonl").write_text('{"task_id": "t"}\n', encoding="utf-8")
+    for text, words in (
+        ("candidate: [x\n", "run.yaml: line 2, column 1: expected"),
+        ("run_time: soon\n", "run.yaml: run_time: "),
+    ):
+        (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
+        found = diagnosis(tmp_path)["findings"]
+        assert ["no_run_time"] == [f["code"] for f in found]
+        assert words in found[0]["message"]
 
 
 def test_an_unfinished_run_is_read_as_far_as_it_got(sample_runs: Path) -> None:
@@ -209,6 +271,13 @@ def test_expectations_of_no_call_are_counted(sample_runs: Path) -> None:
     """Empty expected trajectories count as an expectation of no call, and the doctor says how many there are."""
     found = diagnosis(sample_runs / "49e5b728-f934-4e6b-9ced-70b5db228928")
     assert {("empty_expectation", None): 7} == counts(found, "expectations")
+
+
+def test_empty_expectations_are_counted_when_they_are_not_declared_too(sample_runs: Path) -> None:
+    """Where the operator takes them for no expectation the doctor still says how many there are."""
+    options = {"empty_trajectory_expects_no_call": False}
+    found = diagnosis(sample_runs / "49e5b728-f934-4e6b-9ced-70b5db228928", **options)
+    assert {("empty_not_declared", None): 7} == counts(found, "expectations")
 
 
 def test_a_directory_that_is_no_run_says_why(tmp_path: Path) -> None:

@@ -520,6 +520,17 @@ def test_judge_failures_say_how_often_and_why(tmp_path: Path) -> None:
     ]
 
 
+def test_an_evaluator_without_an_expectation_is_no_judge_failure(tmp_path: Path) -> None:
+    """judge_failures speaks of the harness's comparators and of graders; our own evaluators fail at nothing there."""
+    own = replace(goal(None, name="tool_order.graded"), source="evaluator", reason="no_expectation")
+    ungraded = trial("t1", qualities=(replace(grade(None), reason="grader_timeout"),))
+    publish(tmp_path, [judged_by([own, goal(None)], ungraded)], [policy()])
+    rows = ask(tmp_path, "SELECT source, name, reason FROM judge_failures ORDER BY source")
+    assert [("grader", "style", "grader_timeout"), ("harness", "goal", "judge_no_log")] == [
+        tuple(row.values()) for row in rows
+    ]
+
+
 def test_the_board_shows_the_newest_decision(tmp_path: Path) -> None:
     """One row per subject and policy: yesterday's FAIL gives way to today's PASS."""
     publish(tmp_path, [day_run(1, trial(outcome=outcome("failed"))), day_run(2, trial())], [policy()])

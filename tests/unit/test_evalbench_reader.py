@@ -234,6 +234,13 @@ def test_a_setting_with_two_values_is_reported() -> None:
         assert ("a", ["repeated_config"]) == (run.model, codes(run))
 
 
+def test_a_plan_beyond_belief_is_no_plan() -> None:
+    """Every planned trial without a record becomes a row, so a plan has an end."""
+    settings = {"experiment_config.dataset_config": "set.json", "experiment_config.num_trials": "100001"}
+    run = read({"configs.csv": configs(settings), "set.json": b'[{"id": "a", "nl_prompt": "how many?"}]'})
+    assert (None, ["plan_too_large"]) == (run.planned, codes(run))
+
+
 EVALSET = b'{"scenarios": [{"id": "a"}, {"id": "b"}, {"id": 7}]}'
 PLANS = {
     "named by the dataset": (["7", "a", "b"], {"x/set.evalset.json": EVALSET, "other.evalset.json": b"[]"}, {}),

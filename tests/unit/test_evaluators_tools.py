@@ -14,7 +14,7 @@ from evalbench.evaluators.tool_order import EVALUATOR as ORDER
 from evalbench.evaluators.tool_selection import EVALUATOR as SELECTION
 from evalbench.evaluators.tools_avoided import EVALUATOR as AVOIDED
 from evalbench.evaluators.trajectory import EVALUATOR as TRAJECTORY
-from evalbench.ledger import EvidenceRef, ExpectedCall, ToolCall, Trial, Verdict, VerdictState
+from evalbench.ledger import EMPTY_NOT_DECLARED, EvidenceRef, ExpectedCall, ToolCall, Trial, Verdict, VerdictState
 
 Step = str | tuple[str, object]
 
@@ -243,6 +243,18 @@ def test_a_missing_side_makes_every_value_unavailable_with_its_reason() -> None:
     assert avoided.reason == "no_forbidden_list"
     (unseen,) = AVOIDED.evaluate(trial(None, None, forbidden=("drop",), calls_reason="history_unparsable"))
     assert (unseen.reason, unseen.detail) == ("calls_unavailable", "history_unparsable")
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [pytest.param([], (100, 100), id="nothing called"), pytest.param(["s__a"], (0, 0), id="something called")],
+)
+def test_parity_scores_an_empty_expectation_that_is_not_declared(called: list[Step], expected: tuple[int, int]) -> None:
+    """What the operator takes for no expectation EvalBench scores all the same; our own metrics stay silent."""
+    case = trial(called, None, expected_reason=EMPTY_NOT_DECLARED)
+    assert expected == tuple(verdict.value for verdict in PARITY.evaluate(case))
+    for evaluator in (SELECTION, ORDER, TRAJECTORY, ARGUMENTS):
+        assert {("no_expectation", None)} == {(verdict.reason, verdict.value) for verdict in evaluator.evaluate(case)}
 
 
 def test_accumulated_tools_answer_only_questions_about_which_names_were_called() -> None:

@@ -85,6 +85,14 @@ def test_effect_needs_destination_evidence(expected: str, reason: str | None, cl
     assert (expected, reason) == (found.state, found.reason)
 
 
+def test_a_stated_absence_outlives_a_record_that_states_nothing() -> None:
+    """`unavailable: timeout` said once stays said, whichever record came first."""
+    stated, empty = evidence.outcome(state="unavailable", reason="timeout"), evidence.outcome(state=None)
+    for merged in (evidence.merge_outcomes(stated, empty), evidence.merge_outcomes(empty, stated)):
+        assert ("timeout", True) == (merged.reason, evidence.states_a_state(merged))
+    assert False is evidence.states_a_state(empty)
+
+
 def _effect(state: str, effect_id: str, key: str | None = "k") -> Effect:
     proof = AT if state == "verified" else {}
     return evidence.effect(effect_id=effect_id, state=state, idempotency_key=key, **proof)

@@ -8,9 +8,25 @@ from typing import Any
 import pytest
 from tests.builders import STRICT, call, decision, effect, fired, outcome, policy, run, spoil, trial, waiting
 
+from evalbench import evidence
 from evalbench.gate.decision import Decision, Verdict
 from evalbench.gate.result import CheckResult
-from evalbench.ledger import Cost, CostState, Plan, PlanSource, Progress, Quality, RunState, TrialStatus, Wait
+from evalbench.ledger import (
+    Cost,
+    CostState,
+    Effect,
+    Plan,
+    PlanSource,
+    Progress,
+    Quality,
+    RunState,
+    ScoredRun,
+    Timing,
+    TrialStatus,
+    VerdictState,
+    Wait,
+)
+from evalbench.ledger import Verdict as Said
 
 GOOD = run(trial("t1"), trial("t2"), trial("t3"), trial("t4"))
 
@@ -24,6 +40,13 @@ def test_complete_favourable_evidence_passes() -> None:
     """Four verified trials with receipts, keys, windows and bills: PASS, nothing fired, no reason."""
     result = decision(GOOD)
     assert (Verdict.PASS, {}, None, None) == (result.verdict, fired(result), result.first_reason, result.decided_by)
+
+
+def stateless_effect() -> Effect:
+    """A complete effect record that doesn't say what became of it."""
+    return evidence.effect(
+        effect_id="e", state=None, tool="billing__pay", destination="ledger", idempotency_key="k", evidence="row 7"
+    )
 
 
 SPOILED = [
@@ -45,6 +68,12 @@ SPOILED = [
         {"coverage.ledger": False, "coverage.verdicts": False, "false_success": False},
         Verdict.INSUFFICIENT_EVIDENCE,
         id="a declared completion that says nothing of its outcome is silence",
+    ),
+    pytest.param(
+        {"outcome": evidence.outcome(state=None, predicate="p", verifier_kind="human", verifier_name="v")},
+        {"coverage.ledger": False, "coverage.verdicts": False, "false_success": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="an outcome record without a state is silence, too",
     ),
     pytest.param(
         {"declared_complete": None},
@@ -76,6 +105,17 @@ SPOILED = [
         id="an unknown effect is never proven harm",
     ),
     pytest.param(
+        {"effects": (stateless_effect(),)},
+        {
+            "coverage.ledger": False,
+            "coverage.effects": False,
+            "unknown_effects": False,
+            "floor.effect_integrity": False,
+        },
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="an effect record without a state is silence and an unknown effect",
+    ),
+    pytest.param(
         {"effects": (effect("failed"),)},
         {"floor.effect_integrity": True},
         Verdict.FAIL,
@@ -99,6 +139,12 @@ SPOILED = [
         {"coverage.ledger": False, "unknown_effects": False, "floor.effect_integrity": False},
         Verdict.INSUFFICIENT_EVIDENCE,
         id="a trial that recorded neither calls nor effects may hide any number of effects",
+    ),
+    pytest.param(
+        {"calls": None},
+        {"coverage.ledger": False},
+        Verdict.INSUFFICIENT_EVIDENCE,
+        id="effects without the calls that made them: a silent call can't be seen",
     ),
     pytest.param(
         {
@@ -237,11 +283,15 @@ def test_no_trial_at_all_is_no_pass() -> None:
     assert Verdict.INSUFFICIENT_EVIDENCE == decision(run()).verdict
 
 
-def test_two_dataset_versions_are_never_pooled_silently() -> None:
-    """Rates over two versions hold the release until the window speaks of one."""
-    old = run(trial("t1"), run_id="old", dataset_version="1")
+def test_two_dataset_versions_are_never_pooled() -> None:
+    """The newest run's version is judged, harm on the other is not its own; on one day two versions hold it."""
+    bad = {"dataset_version": "1", "run_time": datetime(2026, 3, 2, 8, tzinfo=UTC)}
+    old = run(trial("t1", outcome=outcome("failed")), run_id="old", **bad)
     new = run(trial("t1"), run_id="new", dataset_version="2")
-    assert {"coverage.dataset_version": False} == fired(decision(old, new))
+    result = decision(old, new)
+    assert ({"coverage.dataset_version": False}, ("new",)) == (fired(result), result.runs)
+    earlier = replace(old, run=replace(old.run, run_time=datetime(2026, 3, 1, 8, tzinfo=UTC)))
+    assert {} == fired(decision(earlier, new))
 
 
 def test_a_tolerated_absence_is_accepted_up_to_its_count() -> None:
@@ -251,6 +301,86 @@ def test_a_tolerated_absence_is_accepted_up_to_its_count() -> None:
     one = spoil(GOOD, 3, **silent)
     assert Verdict.PASS == decision(one, by=tolerant).verdict
     assert Verdict.INSUFFICIENT_EVIDENCE == decision(spoil(one, 2, **silent), by=tolerant).verdict
+
+
+def test_a_tolerated_absence_of_effects_covers_a_pool_without_any_call() -> None:
+    """No effect was observed, and the policy accepts that by name; without the name it fires."""
+    nothing = run(*(trial(t, effects=(), calls=()) for t in ("t1", "t2")))
+    tolerant = policy(STRICT + "tolerate:\n  effects: {up_to: 2, reason: the agent only answers}\n")
+    assert {} == fired(decision(nothing, by=tolerant))
+    assert {"coverage.effects": False} == fired(decision(nothing))
+
+
+def test_a_budget_over_nothing_spent_and_nothing_verified_fires() -> None:
+    """0 over 0 holds no budget: an empty denominator of a required signal is missing evidence."""
+    lax = policy(STRICT.replace("verified_yield: {min: 0.75}", "verified_yield: {min: 0}"))
+    free = {"cost": Cost(state=CostState.BILLED, usd=Decimal(0)), "outcome": outcome("failed")}
+    assert {"coverage.cost": False, "false_success": True} == fired(decision(run(trial(**free)), by=lax))
+
+
+@pytest.mark.parametrize(
+    ("state", "proven"),
+    [
+        pytest.param(RunState.COMPLETE, True, id="1 of 4 is above 0.1"),
+        pytest.param(RunState.ABANDONED, False, id="unless any number of trials may be missing"),
+    ],
+)
+def test_a_rate_of_false_success_is_unproven_while_trials_may_be_missing(state: RunState, proven: bool) -> None:
+    """A run abandoned without a plan hides an unknown number of trials; enough verified ones dilute any rate."""
+    lenient = policy(STRICT + "false_success: {max_rate: 0.1}\n")
+    spoiled = spoil(GOOD, 3, outcome=outcome("failed"))
+    hidden = replace(spoiled, run=replace(spoiled.run, state=state, plan=Plan(source=PlanSource.OBSERVED)))
+    assert proven is fired(decision(hidden, by=lenient))["false_success"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({"due": None}, "outcome unavailable, stalled (wait_invalid)", id="no due date"),
+        pytest.param(
+            {"due": datetime(2026, 3, 2, tzinfo=UTC)}, "outcome unavailable, stalled (wait_overdue)", id="overdue"
+        ),
+    ],
+)
+def test_a_stalled_trial_is_shown_with_its_defect(changes: dict[str, Any], expected: str) -> None:
+    """Whoever reads the yield sees why a waiting trial is owed after all."""
+    wait = Wait(owner="o", decision="d", resume_state="s", **changes)
+    result = decision(run(*GOOD.run.trials, waiting("t5", wait=wait)))
+    assert [("t5", expected)] == [(ref.task_id, ref.why) for ref in check(result, "floor.verified_yield").trials]
+
+
+@pytest.mark.parametrize(
+    ("generator_class", "expected"),
+    [
+        pytest.param("probe.Agent", ["goal: r (attested by a)"], id="a run it speaks for"),
+        pytest.param("other.Agent", [], id="a run it doesn't speak for"),
+    ],
+)
+def test_an_attestation_shows_beside_the_records_own_outcome(generator_class: str, expected: list[str]) -> None:
+    """A promoted comparator is named in the decision wherever it may decide, whoever spoke besides."""
+    by = policy(
+        STRICT + "outcome: {attestations: [{comparator: goal, match: {product: '*', generator_class: 'probe.*'},"
+        " predicate: rows equal, reason: r, attested_by: a}]}\n"
+    )
+    row = Said(
+        name="goal",
+        source="harness",
+        version="1",
+        value=Decimal(0),
+        state=VerdictState.AVAILABLE,
+        task_id="t1",
+        trial=0,
+    )
+    scored = ScoredRun(run=run(trial("t1"), generator_class=generator_class).run, verdicts=(row,))
+    assert expected == list(decision(scored, by=by).attested)
+
+
+def test_a_floor_over_what_was_recorded_accepts_trials_without_windows() -> None:
+    """`required: false`: windows count where they are recorded, and their absence is the policy's to accept."""
+    recorded = policy(STRICT.replace("progress: {min: 0.90}", "progress: {min: 0.90, required: false}"))
+    none, one = spoil(GOOD, 3, progress=None), spoil(GOOD, 3, progress=Progress(active=30, active_with_delta=3))
+    assert {} == fired(decision(none, by=recorded))
+    assert {"floor.progress": True} == fired(decision(one, by=recorded))
 
 
 def test_a_forbidden_tool_is_a_floor_even_when_the_call_was_rejected() -> None:
@@ -268,6 +398,17 @@ def test_regressions_compare_the_same_tasks_only() -> None:
     assert {} == fired(decision(candidate, by=lax, baseline=(baseline,)))
     baseline = run(*GOOD.run.trials, run_id="base", candidate="agent/0")
     assert {"floor.effect_regression": True} == fired(decision(candidate, by=lax, baseline=(baseline,)))
+
+
+def test_a_regression_that_cannot_be_seen_holds() -> None:
+    """Renamed tasks, or evidence the policy requires and the candidate lacks, are no way around the baseline."""
+    baseline = run(trial("other"), run_id="base", candidate="agent/0")
+    assert {"floor.progress_regression": False, "floor.effect_regression": False} == fired(
+        decision(run(trial("t1")), baseline=(baseline,))
+    )
+    baseline = run(trial("t1"), run_id="base", candidate="agent/0")
+    without = decision(run(trial("t1", progress=None)), baseline=(baseline,))
+    assert False is fired(without)["floor.progress_regression"]
 
 
 def test_without_a_baseline_nothing_is_compared() -> None:
@@ -307,6 +448,47 @@ def test_a_comparison_is_refused_when_graders_differ() -> None:
     result = decision(run(trial("t1", qualities=graded("0.8", "1"))), by=policy(MARGIN), baseline=(baseline,))
     assert {"compare.quality": False} == fired(result)
     assert "graders or rubric versions differ" in check(result, "compare.quality").reason
+
+
+UNBILLED = "coverage: {grades: null, cost: null}\n"
+MARGINS = (
+    STRICT.replace("coverage: {grades: null}\n", UNBILLED).replace(
+        "  budget: {max_usd_per_verified_outcome: 0.60}\n", ""
+    )
+    + "comparison: {cost_usd: 0.05, latency_s: 1}\n"
+)
+
+
+def billed(usd: str) -> Cost:
+    """A bill."""
+    return Cost(state=CostState.BILLED, usd=Decimal(usd))
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "expected"),
+    [
+        pytest.param({"cost": billed("0.60")}, {}, {"compare.cost": True}, id="dearer, both bills complete"),
+        pytest.param({"cost": billed("0.60")}, {"cost": None}, {"compare.cost": False}, id="their bill is missing"),
+        pytest.param({"cost": None}, {}, {"compare.cost": False}, id="my bill is missing"),
+        pytest.param({"timing": Timing(duration_s=5.0)}, {}, {"compare.latency": True}, id="slower, both timed"),
+        pytest.param(
+            {"timing": Timing(duration_s=5.0)}, {"timing": None}, {"compare.latency": False}, id="their time is missing"
+        ),
+        pytest.param({"timing": None}, {}, {"compare.latency": False}, id="my time is missing"),
+        pytest.param(
+            {}, {"timing": None}, {}, id="their time is missing, and no time of theirs could make me too slow"
+        ),
+    ],
+)
+def test_what_is_missing_on_either_side_proves_nothing(
+    mine: dict[str, Any], theirs: dict[str, Any], expected: dict[str, bool]
+) -> None:
+    """Fired comparison → proven. A missing bill or time of the baseline favours the candidate at the best end."""
+    fields = {"timing": Timing(duration_s=1.0)}
+    candidate = run(*(trial(t, **(fields | mine)) for t in ("t1", "t2")))
+    first, second = trial("t1", **fields), trial("t2", **(fields | theirs))
+    baseline = run(first, second, run_id="base", candidate="agent/0")
+    assert expected == fired(decision(candidate, by=policy(MARGINS), baseline=(baseline,)))
 
 
 def test_comparison_is_not_used_once_an_earlier_stage_fired() -> None:

@@ -115,6 +115,7 @@ def test_yaml_tags_construct_nothing() -> None:
         ("planned.trials", "planned: {tasks: [a], trials: 0}"),
         ("planned.trials", "planned: {tasks: [a], trials: many}"),
         ("planned.trials", "planned: {tasks: [a], trials: 99999999999999999999}"),
+        ("planned", "planned: {tasks: [a, b], trials: 50001}"),
         ("planned.tasks", "planned: {tasks: []}"),
         ("planned.tasks", "planned: {tasks: [[a]]}"),
         ("planned.tasks", "planned: {tasks: a}"),

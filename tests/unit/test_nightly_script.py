@@ -88,3 +88,30 @@ def test_the_callers_own_settings_do_not_reach_the_run(nightly: Any, monkeypatch
     given = nightly.environment()
     assert {"EVALBENCH_BIGQUERY_DATASET", "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"}.isdisjoint(given)
     assert str(nightly.LAKE) == given["EVALBENCH_LAKE"]
+
+
+def test_a_hold_is_told_in_a_line(nightly: Any) -> None:
+    """How many decisions are held of how many, proven ones first, three by name."""
+    decisions = [
+        decision("INSUFFICIENT_EVIDENCE") | {"candidate": f"trap-{n}", "decided_by": "coverage.plan"} for n in (1, 2, 3)
+    ]
+    decisions += [decision("PASS"), decision("FAIL") | {"candidate": "fast-v2"}]
+    assert (
+        "enforce held 4 of 5 decisions, as these samples should: fast-v2 (false_success), trap-1 (coverage.plan),"
+        " trap-2 (coverage.plan) and 1 more"
+    ) == nightly.holds({"decisions": decisions})
+
+
+def test_mapped_instances_are_counted(nightly: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each instance that ends is told with the state it moved to; the DAG run's id is found on the way."""
+    monkeypatch.setattr(nightly, "LOG", tmp_path / "log")
+    lines = ["Created dag run. x: manual__1, more\n"]
+    for task, index, state in (("score", 0, "success"), ("score", 1, "failed"), ("gate", -1, "success")):
+        lines += [
+            f"Task instance state updated ... new_state={state}\n",
+            f"[DAG TEST] end task task_id={task} map_index={index}\n",
+        ]
+    found: list[str] = []
+    assert [("success", "score"), ("failed", "score"), ("success", "gate")] == list(nightly.ended_tasks(lines, found))
+    assert ["manual__1"] == found
+    assert "".join(lines) == (tmp_path / "log").read_text(encoding="utf-8")

@@ -83,6 +83,13 @@ def test_format_names_are_unique() -> None:
         ("quarantined", "no_run_time", {"setup_execution.log": "boom"}),
         ("quarantined", "no_run_time", {"run.yaml": "planned: {tasks: [a]}\n"}),
         ("quarantined", "no_run_time", {"trials.jsonl": ""}),
+        (
+            "quarantined",
+            "no_run_time",
+            {"trials.jsonl": _records(RECORD), "run.yaml": "run_time: 9999-12-31T23:59:59Z\n"},
+        ),
+        ("quarantined", "no_run_time", {"trials.jsonl": _records(RECORD), "run.yaml": "run_time: 0001-01-01\n"}),
+        ("quarantined", "no_run_time", {"run.yaml": "run_time: 2200-01-01\n"}),
         ("quarantined", "unreadable", {"trials.jsonl": "{\n{\n"}),
         ("quarantined", "manifest_invalid", {"run.yaml": "a: [\n"}),
         ("quarantined", "manifest_invalid", {"run.yaml": "a: [\n", "setup_execution.log": "boom"}),
@@ -109,11 +116,14 @@ def test_directories_that_are_no_run(disposition: str, reason: str, files: dict[
         ("abandoned", _harness(**{"trials.jsonl": "{\n"}), NOW),
         ("abandoned", {"run.yaml": "run_time: 2026-11-28\nplanned: {tasks: [a]}\n"}, NOW),
         ("in_progress", {"run.yaml": "run_time: 2026-12-01 12:00:00\n"}, OLD),
+        ("abandoned", {"run.yaml": "run_time: 2027-12-01 12:00:00\n"}, OLD),
+        ("in_progress", {"run.yaml": "run_time: 2027-12-01 12:00:00\n"}, NOW),
         ("in_progress", {"run.yaml": "[", "trials.jsonl": ""}, NOW),
     ],
 )
 def test_how_far_a_run_got(expected: str, files: dict[str, str], mtime: datetime) -> None:
-    """Complete needs every source's word; else the configured run time, or the newest file, tells the age."""
+    """Complete needs every source's word; else the configured run time tells the age, or the newest file where that
+    is to come."""
     found = _read(files, mtime=mtime)
     assert expected == (found.state if isinstance(found, Run) else found.disposition)
 
@@ -144,7 +154,7 @@ def test_a_harness_run_alone() -> None:
 def test_records_alone() -> None:
     """What nobody says is unknown and offline; the run is dated by its latest end and named by its directory."""
     run = _run({"trials.jsonl": _records(RECORD, {"task_id": "b"})})
-    assert ("r1", "unknown", "unknown", None, "offline", datetime(2026, 11, 28, 9, tzinfo=UTC)) == (
+    assert ("r1", "unknown/unknown", "unknown", None, "offline", datetime(2026, 11, 28, 9, tzinfo=UTC)) == (
         run.run_id, run.candidate, run.product, run.dataset, run.environment, run.run_time,
     )  # fmt: skip
 
@@ -231,3 +241,12 @@ def test_the_samples_are_read() -> None:
         assert () == run.defects
     replayed = [run for run in runs.values() if run.product == "tau-bench-airline"]
     assert [50, 50, 50, 50] == [len(run.trials) for run in replayed]
+
+
+@pytest.mark.parametrize("name", ["trials.jsonl", "evals.csv"])
+def test_a_file_of_too_many_records_is_read_in_no_part(name: str) -> None:
+    """Half a million tiny records fill any memory, and the one left out may be the one that failed."""
+    found = _read({name: "id\n" + "1\n" * 500_001, "run.yaml": "run_time: 2026-11-28\n"})
+    assert isinstance(found, NotARun)
+    assert ("quarantined", "too_large") == (found.disposition, found.reason)
+    assert f"{name} has more than 500000 records" in found.message

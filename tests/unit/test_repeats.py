@@ -1,7 +1,8 @@
 """pass@k and pass^k: the definitions, the bracket, and the vectors of a published benchmark."""
 
 import csv
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from evalbench.comparators import harness_verdict
 from evalbench.intervals import clustered_se
 from evalbench.ledger import ComparatorRow
-from evalbench.repeats import pass_at_k, pass_at_k_brackets, pass_hat_k, pass_hat_k_brackets
+from evalbench.repeats import MOST_K, pass_at_k, pass_at_k_brackets, pass_hat_k, pass_hat_k_brackets
 
 REPLAYED = (
     "49e5b728-f934-4e6b-9ced-70b5db228928",
@@ -19,6 +20,11 @@ REPLAYED = (
     "5267e834-a74b-4172-90d4-4de66990f29a",
     "63258d1c-1a4e-45c0-ba68-94fc5a0f6004",
 )
+
+
+def counted(tasks: Mapping[str, Sequence[bool | None]]) -> dict[str, Counter[bool | None]]:
+    """Trials one by one, as counts."""
+    return {task: Counter(seen) for task, seen in tasks.items()}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +78,7 @@ def test_the_published_vectors_of_the_airline_runs(
     complete_tasks: int,
 ) -> None:
     """The lower end is what the benchmark published: it counts unavailable trials as failed."""
-    brackets = pass_hat_k_brackets(airline)
+    brackets = pass_hat_k_brackets(counted(airline))
     assert list(brackets) == [1, 2, 3, 4]
     found = brackets[k]
     assert (lower, upper, complete_case) == pytest.approx((found.lower, found.upper, found.complete_case), abs=5e-5)
@@ -90,7 +96,7 @@ def test_the_pooled_share_and_its_errors(airline: dict[str, list[bool | None]]) 
 
 def test_pass_at_k_has_the_same_bracket() -> None:
     """Two tasks, one unavailable trial: counted failed below, passed above, left out in between."""
-    brackets = pass_at_k_brackets({"a": [True, False], "b": [None, False]})
+    brackets = pass_at_k_brackets(counted({"a": [True, False], "b": [None, False]}))
     assert (0.25, 0.5, 0.25) == (brackets[1].lower, brackets[1].upper, brackets[1].complete_case)
     assert (0.5, 1.0, 1.0) == (brackets[2].lower, brackets[2].upper, brackets[2].complete_case)
     assert (2, 1) == (brackets[2].tasks, brackets[2].complete_tasks)
@@ -98,13 +104,22 @@ def test_pass_at_k_has_the_same_bracket() -> None:
 
 def test_tasks_with_too_few_trials_are_left_out_of_that_k() -> None:
     """The mean is over tasks, and the count says how many."""
-    found = pass_hat_k_brackets({"a": [True], "b": [True, False]})
+    found = pass_hat_k_brackets(counted({"a": [True], "b": [True, False]}))
     assert (0.75, 2) == (found[1].lower, found[1].tasks)
     assert (0.0, 1) == (found[2].lower, found[2].tasks)
 
 
 def test_nothing_judged_is_a_full_bracket_and_no_trial_no_k() -> None:
     """Unavailable alone says nothing: 0 to 1, and the complete case null."""
-    found = pass_hat_k_brackets({"a": [None, None]})[1]
+    found = pass_hat_k_brackets(counted({"a": [None, None]}))[1]
     assert (0.0, 1.0, None, 1, 0) == (found.lower, found.upper, found.complete_case, found.tasks, found.complete_tasks)
-    assert pass_hat_k_brackets({}) == pass_hat_k_brackets({"a": []}) == {}
+    assert pass_hat_k_brackets(counted({})) == pass_hat_k_brackets(counted({"a": []})) == {}
+
+
+def test_a_plan_of_any_size_costs_no_more_than_its_largest_k() -> None:
+    """Fifty thousand tasks of a billion missing trials each: every k up to the largest one, each a full bracket."""
+    found = pass_hat_k_brackets({f"task-{n}": {None: 10**9} for n in range(50_000)})
+    assert list(range(1, MOST_K + 1)) == list(found)
+    assert {(0.0, 1.0, None, 50_000, 0)} == {
+        (each.lower, each.upper, each.complete_case, each.tasks, each.complete_tasks) for each in found.values()
+    }

@@ -151,6 +151,17 @@ def test_intervals_cluster_by_task_where_a_task_repeats(trials: tuple[Trial, ...
     assert interval == ((0.0, 1.0) if clustered else (0.0, pytest.approx(0.6576, abs=1e-4)))
 
 
+def test_a_count_of_zero_says_what_it_proves_and_what_would_be_needed() -> None:
+    """0/2 over distinct tasks bounds the rate at 0.7764; 59 would prove 5 %. With a failure neither is said."""
+    beside = measured(run(trial("t1"), trial("t2")))["false_success"].beside
+    assert (pytest.approx(0.7764, abs=1e-4), {"5%": 59, "2%": 149, "1%": 299}) == (
+        beside["zero_events_upper95"],
+        beside["tasks_needed_for"],
+    )
+    failed = measured(run(trial("t1"), trial("t2", outcome=outcome("failed"))))["false_success"].beside
+    assert (None, None) == (failed["zero_events_upper95"], failed["tasks_needed_for"])
+
+
 def test_the_funnel_tells_giving_up_from_silence() -> None:
     """planned 7: one verified, one waiting, one crashed, one gave up, one silent, one running, one without a record."""
     undecided = {"outcome": outcome("unavailable"), "effects": (), "calls": ()}

@@ -359,7 +359,7 @@ def test_pass_hat_k_leaves_valid_waits_out_and_counts_missing_trials_unavailable
         waiting("t9"),
         planned={"t1": 4, "t9": 1},
     )
-    assert {"t1": [True, False, None, None]} == repeated_outcomes(case(scored).pool)
+    assert {"t1": {True: 1, False: 1, None: 2}} == repeated_outcomes(case(scored).pool)
 
 
 def test_an_estimated_cost_keeps_its_state() -> None:

@@ -394,6 +394,16 @@ def test_repeated_ids_in_one_line_are_attempts() -> None:
     assert [("e", "unknown"), ("e#2", "failed")] == [(effect.effect_id, effect.state) for effect in plain.effects]
 
 
+def test_the_order_of_grades_in_a_line_never_matters() -> None:
+    """Of two grades under one grader's name the lower stands last, and that is the one quality is made of."""
+    low, high = (
+        {"score": score, "grader": {"name": "g", "rubric_version": v}} for score, v in ((0.1, "1"), (0.9, "2"))
+    )
+    for grades in ([low, high], [high, low]):
+        (trial,) = _read({"task_id": "a", "quality": grades}).trials
+        assert [Decimal("0.9"), Decimal("0.1")] == [quality.score for quality in trial.qualities]
+
+
 def test_lines_must_agree_on_the_run() -> None:
     """Two candidates or run ids in one file are nobody's: unavailable, and reported."""
     ledger = _read({"task_id": "a", "candidate": "c1", "run_id": "r"}, {"task_id": "b", "candidate": "c2"})

@@ -9,7 +9,7 @@ from evalbench import __version__
 
 EPILOG = (
     "Exit codes: 0 all PASS, or a question answered. 1 the pipeline failed. 2 usage. 3 any FAIL."
-    " 4 no FAIL, but some INSUFFICIENT_EVIDENCE."
+    " 4 no FAIL, but some INSUFFICIENT_EVIDENCE, or runs in range of which none could be decided."
 )
 
 app = typer.Typer(
@@ -69,7 +69,8 @@ def run(
     since: Since = None,
     until: Until = None,
     summaries: Annotated[
-        str | None, typer.Option("--summaries", metavar="MODE", help="Who writes run summaries: auto, offline or off.")
+        str | None,
+        typer.Option("--summaries", metavar="MODE", help="Who writes run summaries: auto, offline or off. [offline]"),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs scored at the same time.")] = 1,
     timezone: Timezone = None,

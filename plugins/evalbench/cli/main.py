@@ -1,7 +1,7 @@
 """Entry point: whatever happens becomes an exit code and one line on stderr, never a traceback.
 
 0 all PASS, or a question answered · 1 the pipeline itself failed · 2 usage · 3 any FAIL · 4 no FAIL, but some
-INSUFFICIENT_EVIDENCE · 130 interrupted.
+INSUFFICIENT_EVIDENCE, or runs in range of which none could be decided · 130 interrupted.
 """
 
 import os

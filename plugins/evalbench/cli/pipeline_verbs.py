@@ -7,8 +7,9 @@ from typing import Any
 
 from evalbench import pipeline
 from evalbench.cli.inputs import settings_from, utc_date
-from evalbench.cli.render import accounting_line, decisions_page, where_lines
-from evalbench.cli.terminal import emit_json, emit_page, progress_bar
+from evalbench.cli.render import PENDING, accounting_lines, decisions_page, where_lines
+from evalbench.cli.terminal import emit_json, emit_page, progress_bar, say
+from evalbench.cli.words import clean
 from evalbench.errors import UsageError
 
 ALL_PASS, ANY_FAIL, ANY_INSUFFICIENT = 0, 3, 4
@@ -22,6 +23,18 @@ class Scope:
     baseline: str | None = None
     since: date | None = None
     until: date | None = None
+
+    @property
+    def narrow(self) -> bool:
+        """Whether not everything that stands is asked for."""
+        return bool(self.candidates or self.since or self.until)
+
+    def may_hold(self, day: str | None) -> bool:
+        """Whether a run of this date, if it has one, is in range."""
+        if day is None:
+            return True
+        when = date.fromisoformat(day)
+        return (self.since is None or self.since <= when) and (self.until is None or when <= self.until)
 
     @classmethod
     def of(
@@ -51,7 +64,9 @@ def run_verb(overrides: Mapping[str, object], scope: Scope, *, jobs: int, as_jso
             jobs=jobs,
             progress=progress,
         )
-    return _answer(report, settings.require_lake(), as_json=as_json)
+    if settings.routing is not None and not scope.narrow:
+        _warn_of_idle_routes(report)
+    return _answer(report, scope, settings.require_lake(), as_json=as_json)
 
 
 def gate_verb(overrides: Mapping[str, object], scope: Scope, *, as_json: bool) -> int:
@@ -60,22 +75,31 @@ def gate_verb(overrides: Mapping[str, object], scope: Scope, *, as_json: bool) -
     report = pipeline.decide_standing(
         settings, since=scope.since, until=scope.until, candidates=scope.candidates, baseline=scope.baseline
     )
-    return _answer(report, settings.require_lake(), as_json=as_json)
+    return _answer(report, scope, settings.require_lake(), as_json=as_json)
 
 
-def exit_code(decisions: Sequence[Mapping[str, Any]]) -> int:
-    """0 all PASS (or none), 3 any FAIL, 4 otherwise."""
+def exit_code(decisions: Sequence[Mapping[str, Any]], *, pending: bool) -> int:
+    """0 all PASS, or no run in scope; 3 any FAIL; 4 otherwise, and when runs are in scope and none was decided."""
     words = {decision["decision"] for decision in decisions}
+    if not words:
+        return ANY_INSUFFICIENT if pending else ALL_PASS
     if "FAIL" in words:
         return ANY_FAIL
     return ALL_PASS if words <= {"PASS"} else ANY_INSUFFICIENT
 
 
-def _answer(report: Mapping[str, Any], lake: str, *, as_json: bool) -> int:
+def _warn_of_idle_routes(report: Mapping[str, Any]) -> None:
+    """A route nothing matches is often a misspelt one."""
+    for route in report["idle_routes"] if report["decisions"] else ():
+        say(f"evalbench: the route {clean(route)} matched no subject of these runs; check its product and suite")
+
+
+def _answer(report: Mapping[str, Any], scope: Scope, lake: str, *, as_json: bool) -> int:
+    pending = [
+        state for state in report["not_scored"] if state["disposition"] in PENDING and scope.may_hold(state["run_date"])
+    ]
     if as_json:
         emit_json(report)
     else:
-        accounting = report["accounting"]
-        counted = [accounting_line(accounting)] if accounting is not None else []
-        emit_page(*decisions_page(report), "", *counted, *where_lines(lake))
-    return exit_code(report["decisions"])
+        emit_page(*decisions_page(report, pending), "", *accounting_lines(report), *where_lines(lake))
+    return exit_code(report["decisions"], pending=bool(pending))

@@ -28,13 +28,20 @@ def query_verb(sql: str, overrides: Mapping[str, object], output: str) -> int:
     repeated = [name for name, count in Counter(rows.column_names).items() if count > 1]
     if repeated:
         raise UsageError(f"column {repeated[0]!r} appears twice; give each an alias of its own")
+    try:
+        _emit(rows, form)
+    except OverflowError as error:
+        raise UsageError("a date or time outside the years 1 to 9999 can't be shown; cast it to VARCHAR") from error
+    return 0
+
+
+def _emit(rows: pa.Table, form: str) -> None:
     if form == "json":
         emit(as_json(rows))
     elif form == "csv":
         emit_data(as_csv(rows))
     else:
         _emit_table(rows)
-    return 0
 
 
 def as_json(rows: pa.Table) -> str:
@@ -63,7 +70,7 @@ def _emit_table(rows: pa.Table) -> None:
         table.add_row(*row)
     count = Text(f"({rows.num_rows} row{'' if rows.num_rows == 1 else 's'})", style="dim")
     if fits(table):
-        emit_page(table, count, wide=True)
+        emit_page(table, count)
     else:
         emit_page(*(part for row in shown for part in (record(names, row), Text(""))), count)
 

@@ -1,51 +1,33 @@
-"""The report document for people: each decision with what decided it first, then a board of all of them."""
+"""The report document for people: a line per decision first, then each decision, then what was left out and where."""
 
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from evalbench.cli.layout import columns, labelled
-from evalbench.cli.words import NOTHING, clean, counted, fraction, in_unit, money, rate
+from evalbench.cli.layout import Name, columns, labelled, to_copy
+from evalbench.cli.render_decision import decision_block, decision_word
+from evalbench.cli.words import NOTHING, clean, counted, few, suite_name
 
 Document: TypeAlias = Mapping[str, Any]
 
-DECISION_STYLES = {"PASS": "bold green", "FAIL": "bold red", "INSUFFICIENT_EVIDENCE": "bold yellow"}
-SIGNAL_NAMES = {
-    "task_quality": "task quality",
-    "useful_progress": "useful progress",
-    "effect_integrity": "effect integrity",
-    "cost_per_verified_outcome": "cost per verified",
-    "false_success": "false success",
-}
-EXAMPLE_QUERY = "SELECT * FROM release_board"
-COST = "cost_per_verified_outcome"
+EXAMPLE_QUERY = "SELECT decision, candidate, suite, run_date, decided_by FROM decisions ORDER BY ALL"
+PENDING = ("quarantined", "in_progress")
+SHOWN_STATES = 10
 
 
-def decisions_page(report: Document) -> list[RenderableType]:
-    """Every decision of a report, and the board when there are several."""
+def decisions_page(report: Document, pending: Sequence[Document] = ()) -> list[RenderableType]:
+    """The board when there are several decisions, then every decision. pending: see `pending_in`."""
     decisions: Sequence[Document] = report["decisions"]
     if not decisions:
-        return [Text("No decision in scope: no run of an asked-for subject and date. Nothing is held.")]
-    parts: list[RenderableType] = []
+        return [Text(_nothing_decided(pending))]
+    parts: list[RenderableType] = [board(decisions), Text("")] if len(decisions) > 1 else []
     for decision in decisions:
-        parts += [decision_block(decision), Text("")]
-    return [*parts, board(decisions)] if len(decisions) > 1 else parts[:-1]
-
-
-def decision_block(decision: Document) -> Group:
-    """One decision: the word and what decided it, five signals, the funnel, what fired, what would flip it."""
-    lines: list[RenderableType] = [_headline(decision), _decided(decision), _signals(decision["signals"])]
-    lines += [labelled("Funnel", _funnel(decision["funnel"])), *_repeats(decision.get("pass_hat_k") or {})]
-    fired = [check for check in decision["checks"] if check["fired"]]
-    if fired:
-        lines.append(_fired(fired))
-    lines.append(labelled("To flip", clean(decision["flip"])))
-    return Group(lines[0], *(Padding(line, (0, 0, 0, 2)) for line in lines[1:]))
+        parts += [*decision_block(decision), Text("")]
+    return parts[:-1]
 
 
 def board(decisions: Sequence[Document]) -> Table:
@@ -53,25 +35,29 @@ def board(decisions: Sequence[Document]) -> Table:
     table = columns("decision", "candidate", "suite", "date", "decided by", whole=("decision", "date"))
     for decision in decisions:
         date = f"{decision['date']}{'*' if decision['provisional'] else ''}"
-        names = (clean(decision[key]) for key in ("candidate", "suite"))
-        table.add_row(_word(decision), *names, date, clean(decision["decided_by"] or NOTHING))
+        names = (Name(clean(decision["candidate"])), Name(suite_name(decision["suite"])))
+        table.add_row(decision_word(decision), *names, date, Name(clean(decision["decided_by"] or NOTHING)))
     if any(decision["provisional"] for decision in decisions):
         table.caption = "* provisional: the day is not over"
         table.caption_justify = "left"
     return table
 
 
-def accounting_line(accounting: Document) -> Table:
-    """`13 listed = 11 scored + … + 2 ignored (not_a_directory 1, …)`."""
+def accounting_lines(report: Document) -> list[RenderableType]:
+    """`13 listed = 11 scored + … + 2 ignored (…)`, then every directory that could have been scored and was not."""
+    accounting = report["accounting"]
+    if accounting is None:
+        return []
     parts = []
     for name in ("scored", "unchanged", "out_of_range", "in_progress", "quarantined", "ignored"):
         found = accounting[name]
         if isinstance(found, Mapping):
-            why = f" ({counted(found)})" if found else ""
+            why = f" ({_ignored(report) if name == 'ignored' else counted(found)})" if found else ""
             parts.append(f"{sum(found.values())} {name}{why}")
         else:
             parts.append(f"{found} {name.replace('_', ' ')}")
-    return labelled("Accounting", f"{accounting['listed']} listed = {' + '.join(parts)}")
+    sum_line = labelled("Accounting", f"{accounting['listed']} listed = {' + '.join(parts)}")
+    return [sum_line, *_not_scored([state for state in report["not_scored"] if state["disposition"] in PENDING])]
 
 
 def where_lines(lake: str) -> list[RenderableType]:
@@ -79,94 +65,33 @@ def where_lines(lake: str) -> list[RenderableType]:
     place = clean(shlex.quote(lake))
     return [
         labelled("Tables", f"{place}/trends/<table>/run_date=<date>/part-0.parquet"),
-        labelled("Ask them", f"evalbench query --lake {place} '{EXAMPLE_QUERY}'"),
+        to_copy("Ask them", f"evalbench query --lake {place} '{EXAMPLE_QUERY}'"),
     ]
 
 
-def _word(decision: Document) -> Text:
-    return Text(decision["decision"], style=DECISION_STYLES.get(decision["decision"], "bold"))
+def _nothing_decided(pending: Sequence[Document]) -> str:
+    if not pending:
+        return "Nothing was decided: no run in scope, so nothing is permitted."
+    directories = "1 directory" if len(pending) == 1 else f"{len(pending):,} directories"
+    return f"Nothing was decided, so nothing is permitted: {directories} in range could not be scored."
 
 
-def _headline(decision: Document) -> Text:
-    line = _word(decision)
-    line.append(f"  {clean(decision['candidate'])}", style="bold")
-    subject = " / ".join(clean(decision[key]) for key in ("product", "suite", "environment"))
-    line.append(f"  {subject}  {decision['date']}", style="not bold")
-    if decision["provisional"]:
-        line.append("  PROVISIONAL: the UTC day is not over", style="yellow")
-    return line
+def _ignored(report: Document) -> str:
+    """`not a directory: a, b; not a run directory: notes`."""
+    by_reason: dict[str, list[str]] = {}
+    for state in report["not_scored"]:
+        if state["disposition"] == "ignored":
+            by_reason.setdefault(state["reason"], []).append(clean(state["path"]))
+    return "; ".join(f"{why.replace('_', ' ')}: {few(paths, 3)}" for why, paths in sorted(by_reason.items()))
 
 
-def _decided(decision: Document) -> RenderableType:
-    name = decision["decided_by"]
-    if name is None:
-        return Text("Every check holds at both ends: permitted within this scope.")
-    check = next(check for check in decision["checks"] if check["name"] == name)
-    proven = "proven" if check["proven"] else "not proven: evidence is missing"
-    said = Text.assemble(("Decided by ", ""), (clean(name), "bold"), f" ({proven}): {clean(check.get('reason', ''))}")
-    return Group(said, Text(f"Next: {clean(check['next_step'])}"))
-
-
-def _signals(signals: Document) -> Table:
-    table = columns("signal", "count", "value", "95 %", "left out or beside", right=("count", "value"))
-    for name, label in SIGNAL_NAMES.items():
-        signal = signals[name]
-        dollars = name == COST
-        value = signal["value"]
-        shown = money(value, most=2) if dollars else rate(value)
-        count = fraction(signal["numerator"], signal["denominator"], dollars=dollars)
-        table.add_row(label, count, shown, _interval(signal["ci95"], dollars=dollars), _beside(signal))
-    return table
-
-
-def _interval(ends: Sequence[float] | None, *, dollars: bool) -> str:
-    if ends is None:
-        return NOTHING
-    return " to ".join(money(end, most=2) if dollars else rate(end) for end in ends)
-
-
-def _beside(signal: Document) -> str:
-    """What is in neither numerator nor denominator, and the figures that must not be added to them."""
-    parts = [counted(signal["left_out"])]
-    if signal.get("unverified"):
-        parts.append(f"unverified {signal['unverified']}")
-    if signal.get("uncalibrated"):
-        parts.append(f"uncalibrated {signal['uncalibrated']}")
-    if signal.get("cost_per_run") is not None:
-        parts.append(f"{money(signal['cost_per_run'], most=2)} a run")
-    if signal.get("estimated_usd") is not None:
-        parts.append(f"estimated {money(signal['estimated_usd'])}")
-    return "; ".join(part for part in parts if part) or NOTHING
-
-
-def _funnel(funnel: Document) -> str:
-    way = " → ".join(
-        f"{funnel[step]} {step}" for step in ("planned", "started", "ended", "declared", "judged", "verified")
-    )
-    aside = ", ".join(f"{funnel[step]} {step.replace('_', ' ')}" for step in ("waiting", "crashed", "gave_up"))
-    return f"{way}; {aside}"
-
-
-def _repeats(pass_hat_k: Document) -> list[RenderableType]:
-    """pass^k with its bracket, where tasks were tried more than once."""
-    shown = [(k, found) for k, found in pass_hat_k.items() if found["lower"] is not None]
-    if len(shown) < 2:
+def _not_scored(states: Sequence[Document]) -> list[RenderableType]:
+    if not states:
         return []
-    spans = "  ".join(f"^{k} {_span(found)}" for k, found in shown)
-    return [labelled("pass^k", f"{spans}  over {shown[0][1]['tasks']} tasks")]
-
-
-def _span(found: Document) -> str:
-    lower, upper = f"{found['lower']:.4f}", f"{found['upper']:.4f}"
-    return lower if lower == upper else f"{lower} to {upper}"
-
-
-def _fired(checks: Sequence[Document]) -> Table:
-    ends = ("observed", "best", "worst", "limit")
-    table = columns("fired", "proven", *ends, right=ends, whole=("fired",))
-    for check in checks:
-        unit = check.get("unit", "number")
-        worst = "unbounded" if check.get("worst_unbounded") else in_unit(check["worst"], unit)
-        shown = {end: in_unit(check[end], unit) for end in ends} | {"worst": worst}
-        table.add_row(clean(check["name"]), "yes" if check["proven"] else "no", *shown.values())
-    return table
+    table = columns("not scored", "state", "what", whole=("state",))
+    for state in states[:SHOWN_STATES]:
+        reason = "" if state["reason"] == state["disposition"] else f": {state['reason']}"
+        said = f"{state['disposition']}{reason}".replace("_", " ")
+        table.add_row(Name(clean(state["path"])), clean(said), clean(state["message"]))
+    more = len(states) - SHOWN_STATES
+    return [table, *([Text(f"and {more:,} more; --json lists all of them")] if more > 0 else [])]

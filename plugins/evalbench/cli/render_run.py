@@ -9,13 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from evalbench.cli.layout import columns, labelled
-from evalbench.cli.words import NOTHING, clean, counted, number
+from evalbench.cli.words import NOTHING, clean, counted, number, plural
 
 Document: TypeAlias = Mapping[str, Any]
 
 SHOWN_DEFECTS = 20
 SHOWN_PLACES = 3
 MAX_NAME = 36
+NO_GRACE = " (read with no grace)"
 
 
 def score_page(document: Document) -> list[RenderableType]:
@@ -26,7 +27,7 @@ def score_page(document: Document) -> list[RenderableType]:
         _metrics(document["metrics"]),
         Text(""),
         labelled("General Score", _general_score(document["general_score"])),
-        *_defects(document["defect_list"]),
+        *_defects(document["defect_list"], document["rows_without_verdict"]),
     ]
 
 
@@ -45,9 +46,10 @@ def header(document: Document) -> list[RenderableType]:
     """Which run this is."""
     names = ("candidate", "product", "suite", "dataset", "run_time", "format")
     known = ", ".join(f"{name.replace('_', ' ')} {clean(document[name])}" for name in names if document.get(name))
-    head = Text.assemble((clean(document["run_id"] or document["path"]), "bold"), f"  {document['state']}")
+    state = f"{document['state']}{NO_GRACE if document['state'] == 'abandoned' else ''}"
+    head = Text.assemble((clean(document["run_id"] or document["path"]), "bold"), f"  {state}")
     trials = document.get("trials")
-    counts = "" if trials is None else f"{trials} trials on record, {_planned(document)}"
+    counts = "" if trials is None else f"{plural(trials, 'trial')} on record, {_planned(document)}"
     return [head, *(Text(line) for line in (known, counts) if line)]
 
 
@@ -74,15 +76,19 @@ def _general_score(score: Document) -> str:
     return f"unavailable: no row of {', '.join(score['missing'])}"
 
 
-def _defects(defects: Sequence[Document]) -> list[RenderableType]:
+def _defects(defects: Sequence[Document], silent_rows: int) -> list[RenderableType]:
+    """What is wrong in the files; and how many of their score rows are worth nothing, which is no defect of theirs."""
+    count = f"{len(defects):,}" if defects else "none"
+    rows = f"; {plural(silent_rows, 'score row')} gave no verdict" if silent_rows else ""
+    head = labelled("File defects", f"{count}{rows}")
     if not defects:
-        return [labelled("Defects", "none")]
+        return [head]
     table = columns("defect", "what")
     for defect in defects[:SHOWN_DEFECTS]:
         table.add_row(clean(defect["code"]), clean(defect["message"]))
     more = len(defects) - SHOWN_DEFECTS
     rest = [Text(f"and {more} more; --json lists all of them")] if more > 0 else []
-    return [Text(""), table, *rest]
+    return [head, Text(""), table, *rest]
 
 
 def _findings(findings: Sequence[Document]) -> list[RenderableType]:
@@ -104,12 +110,10 @@ def _short(name: str) -> str:
 
 
 def _place(ref: Document) -> str:
-    parts = [
-        ref["file"],
-        *([str(ref["row"])] if ref["row"] is not None else []),
-        *([ref["field"]] if ref["field"] else []),
-    ]
-    return clean(":".join(parts))
+    """`scores.csv record 4`, `trials.jsonl line 5`, `configs.csv record 3 model_config.key`."""
+    unit = "record" if ref["file"].endswith(".csv") else "line"
+    row = f" {unit} {ref['row']}" if ref["row"] is not None else ""
+    return clean(f"{ref['file']}{row}" + (f" {ref['field']}" if ref["field"] else ""))
 
 
 def _claims(claims: Sequence[Document]) -> Table:

@@ -3,20 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 from evalbench.cli.inputs import settings_from
 from evalbench.cli.render_run import doctor_page, score_page
 from evalbench.cli.terminal import emit_json, emit_page
+from evalbench.cli.words import few
 from evalbench.doctor import defect_document, diagnose, document
 from evalbench.errors import UsageError
 from evalbench.intake import locate, read_options, take_snapshot
 from evalbench.ledger import ScoredRun
-from evalbench.readers.registry import read_directory
+from evalbench.readers.registry import read_directory, recognise
 from evalbench.readers.snapshot import NotARun, Snapshot
 from evalbench.report import run_document
 from evalbench.rulebook import read_rules
 from evalbench.scoring import score_run
 from evalbench.settings import Settings
+
+SHOWN_RUNS = 3
 
 
 def score_verb(directory: str, overrides: Mapping[str, object], *, as_json: bool) -> int:
@@ -30,8 +34,11 @@ def score_verb(directory: str, overrides: Mapping[str, object], *, as_json: bool
     rules = read_rules(settings)
     suite = rules.routing.suite_of(read.run)
     thresholds = rules.policy(read.run.product, suite).pass_thresholds
-    defects = [defect_document(defect) for defect in read.run.defects]
-    answer: dict[str, object] = {**run_document(read, suite, thresholds), "defect_list": defects}
+    answer: dict[str, object] = {
+        **run_document(read, suite, thresholds),
+        "defect_list": [defect_document(defect) for defect in read.run.defects],
+        "rows_without_verdict": sum(1 for v in read.verdicts if v.source == "harness" and v.value is None),
+    }
     if as_json:
         emit_json(answer)
     else:
@@ -50,6 +57,12 @@ def doctor_verb(directory: str, overrides: Mapping[str, object], *, as_json: boo
     return 0
 
 
+def _runs_in(directory: Path) -> list[str]:
+    """Children that look like run directories."""
+    children = sorted(child for child in directory.iterdir() if child.is_dir() and not child.is_symlink())
+    return [child.name for child in children if recognise([file.name for file in child.iterdir()]) is not None]
+
+
 def _read(directory: str, settings: Settings) -> tuple[Snapshot, ScoredRun | NotARun]:
     """The directory's bytes and what they say now: no grace, an unfinished run is read as far as it got."""
     storage, name = locate(directory)
@@ -57,4 +70,7 @@ def _read(directory: str, settings: Settings) -> tuple[Snapshot, ScoredRun | Not
     if isinstance(snapshot, NotARun):
         raise UsageError(f"{directory}: {snapshot.reason}: {snapshot.message}")
     read = read_directory(snapshot, replace(read_options(settings), grace=timedelta(0)))
+    if isinstance(read, NotARun) and read.disposition == "ignored" and (runs := _runs_in(Path(directory))):
+        one = f"{directory} is a folder of runs ({few(runs, SHOWN_RUNS)}); give one of them"
+        raise UsageError(f"{one}, or all of them to `evalbench run`")
     return snapshot, read if isinstance(read, NotARun) else score_run(read)

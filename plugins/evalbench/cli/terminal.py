@@ -10,7 +10,10 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
 from evalbench.cli.words import clean
 from evalbench.errors import PipelineError
@@ -50,14 +53,15 @@ def emit_data(text: str) -> None:
     emit("".join(f"{clean(line)}\n" for line in text.splitlines()) if sys.stdout.isatty() else text)
 
 
-def emit_page(*parts: RenderableType, wide: bool = False) -> None:
-    """Write for people: styled on a terminal, plain elsewhere. wide: never fold where stdout is no terminal."""
+def emit_page(*parts: RenderableType) -> None:
+    """Write for people: styled on a terminal, plain elsewhere. Tables never fold where stdout is no terminal."""
     console = _console()
-    if wide and not sys.stdout.isatty():
-        console.width = max(console.width, *(_natural_width(console, part) for part in parts))
+    narrow = console.width
     with console.capture() as captured:
         for part in parts:
-            console.print(part)
+            console.width = _width(console, part, narrow)
+            whole = isinstance(part, Text) and bool(part.no_wrap)
+            console.print(part, no_wrap=whole or None, overflow="ignore" if whole else None, crop=False)
     emit("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
 
 
@@ -96,6 +100,14 @@ def _console() -> Console:
     """Markup and emoji codes are off: text from runs is text. Without any terminal the width is COLUMNS, else 80."""
     is_terminal = sys.stdout.isatty()
     return Console(file=io.StringIO(), force_terminal=is_terminal, markup=False, emoji=False, highlight=False)
+
+
+def _width(console: Console, part: RenderableType, narrow: int) -> int:
+    """The usual width, and more for a table with a header that would fold where nobody looks."""
+    inner = part.renderable if isinstance(part, Padding) else part
+    if sys.stdout.isatty() or not (isinstance(inner, Table) and inner.show_header):
+        return narrow
+    return max(narrow, _natural_width(console, part))
 
 
 def _natural_width(console: Console, part: RenderableType) -> int:

@@ -1,9 +1,10 @@
 """How numbers and foreign text look to people: nothing is rounded away, nothing can move a cursor or fake a style."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 NOTHING = "-"
+EVALSET = ".evalset.json"
 # Control characters, and the format characters that reorder or hide text.
 UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -42,13 +43,31 @@ def money(value: float | None, most: int = 4) -> str:
 
 
 def fraction(numerator: float | None, denominator: float | None, *, dollars: bool = False) -> str:
-    """`3.272/4`, `$2.068/4`."""
+    """`3.272/4`, `$2.068/4`; `not billed/4` for money nobody was billed."""
+    if dollars and numerator is None:
+        return f"not billed/{number(denominator)}"
     return f"{money(numerator) if dollars else number(numerator)}/{number(denominator)}"
 
 
 def counted(counts: Mapping[str, int]) -> str:
     """`waiting 1, rejected 2`; empty when nothing was counted."""
     return ", ".join(f"{clean(reason).replace('_', ' ')} {count}" for reason, count in counts.items())
+
+
+def plural(count: int, one: str) -> str:
+    """`1 trial`, `2 trials`."""
+    return f"{count:,} {one}" if count == 1 else f"{count:,} {one}s"
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def suite_name(suite: object) -> str:
+    """A suite as people know it; in tables and documents it keeps its file ending."""
+    return clean(suite).removesuffix(EVALSET)
 
 
 def in_unit(value: float | None, unit: str) -> str:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from evalbench.doctor.claims import ClaimReview, review_claims
-from evalbench.doctor.findings import Finding, findings, secret_findings
+from evalbench.doctor.finding import Finding
+from evalbench.doctor.findings import findings, secret_findings
 from evalbench.doctor.secret_places import secret_places
 from evalbench.ledger import Defect, EvidenceRef, Run, ScoredRun
 from evalbench.metrics import Metric

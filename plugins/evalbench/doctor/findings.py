@@ -2,14 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from evalbench.doctor.evidence_findings import evidence_findings
+from evalbench.doctor.finding import Finding, first_places, most_common, some, trials_of
 from evalbench.doctor.secret_places import SecretPlace
 from evalbench.health import evaluator_health
 from evalbench.ledger import (
     EMPTY_NOT_DECLARED,
     Defect,
-    EvidenceRef,
     OutcomeState,
     PlanSource,
     Run,
@@ -19,38 +19,27 @@ from evalbench.ledger import (
     Verdict,
 )
 from evalbench.metrics import metric_name
+from evalbench.readers.manifest import FILE as MANIFEST
 
-SHOWN = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One kind of problem: code is a stable snake_case word, subject the metric or file it is about, if any.
-
-    kind: state, plan, trials, verdicts (rows of the harness's scores that are worth nothing), health, expectations,
-    defect (see `ledger.Defect`) or secrets. refs: the first places, at most SHOWN.
-    """
-
-    kind: str
-    code: str
-    count: int
-    message: str
-    subject: str | None = None
-    refs: tuple[EvidenceRef, ...] = ()
+ENOUGH_ROWS = 5
+"""Fewer rows of one value are no surprise."""
 
 
 def findings(scored: ScoredRun, secrets: tuple[SecretPlace, ...]) -> tuple[Finding, ...]:
-    """Everything worth a person's look: state, plan, crashes, judges, health, expectations, defects, secrets."""
+    """Everything worth a person's look: the manifest first, since it says what all else is measured against."""
     run = scored.run
+    manifest = [defect for defect in run.defects if _of_manifest(defect)]
     return (
+        *defect_findings("manifest", manifest),
         *_state(run),
         *_missing_trials(run),
         *_crashed(run),
+        *evidence_findings(run),
         *_silent_judges(scored.verdicts),
         *_unattached(run),
         *_never_varied(scored),
         *_expectations(run),
-        *_defects(run.defects),
+        *defect_findings("defect", (defect for defect in run.defects if not _of_manifest(defect))),
         *secret_findings(secrets),
     )
 
@@ -74,7 +63,7 @@ def _missing_trials(run: Run) -> Iterator[Finding]:
         planned[task.task_id] += task.trials
     missing = planned - Counter(trial.task_id for trial in run.trials)
     if missing:
-        named = _some(sorted(missing), missing.total())
+        named = some(sorted(missing), missing.total())
         said = f"{missing.total()} of {planned.total()} planned trials left no record: {named}."
         yield Finding(kind="plan", code="missing_trials", count=missing.total(), message=said)
 
@@ -83,10 +72,14 @@ def _crashed(run: Run) -> Iterator[Finding]:
     crashed = [trial for trial in run.trials if trial.status is TrialStatus.CRASHED]
     if crashed:
         reasons = Counter(trial.status_reason or "no reason recorded" for trial in crashed)
-        named = "; ".join(f"{reason} ({count})" for reason, count in _most_common(reasons))
-        said = f"{len(crashed)} of {len(run.trials)} trials crashed: {named}"
+        named = "; ".join(f"{reason} ({count})" for reason, count in most_common(reasons))
+        said = f"{trials_of(len(crashed), len(run.trials))} crashed: {named}"
         yield Finding(
-            kind="trials", code="crashed_trials", count=len(crashed), message=said, refs=_refs(t.ref for t in crashed)
+            kind="trials",
+            code="crashed_trials",
+            count=len(crashed),
+            message=said,
+            refs=first_places(t.ref for t in crashed),
         )
 
 
@@ -102,14 +95,14 @@ def _silent_judges(verdicts: Iterable[Verdict]) -> Iterator[Finding]:
                 by_reason[verdict.reason].append(verdict)
         for reason, failed in sorted(by_reason.items()):
             said = f"{metric}: {len(failed)} of {len(found)} rows hold no verdict ({reason})."
-            refs = _refs(verdict.ref for verdict in failed)
+            refs = first_places(verdict.ref for verdict in failed)
             yield Finding(kind="verdicts", code=reason, count=len(failed), message=said, subject=metric, refs=refs)
 
 
 def _unattached(run: Run) -> Iterator[Finding]:
     if run.unattached:
         said = f"{len(run.unattached)} score rows name no trial of this run and judge nobody."
-        refs = _refs(row.ref for row in run.unattached)
+        refs = first_places(row.ref for row in run.unattached)
         yield Finding(kind="verdicts", code="unattached_scores", count=len(run.unattached), message=said, refs=refs)
 
 
@@ -121,13 +114,13 @@ def _never_varied(scored: ScoredRun) -> Iterator[Finding]:
     }
     health = evaluator_health(scored.verdicts, outcomes)
     comparators = {metric_name(verdict) for verdict in scored.verdicts if verdict.source == "harness"}
-    still = [name for name, found in health.items() if found.never_varied]
+    still = [name for name, found in health.items() if found.never_varied and found.n >= ENOUGH_ROWS]
     for code, names in (
         ("comparators_never_varied", [name for name in still if name in comparators]),
         ("evaluators_never_varied", [name for name in still if name not in comparators]),
     ):
         if names:
-            named = _some([f"{name} ({health[name].n} rows)" for name in names], len(names))
+            named = some([f"{name} ({health[name].n} rows)" for name in names], len(names))
             said = f"The same value for every trial: {named}."
             yield Finding(kind="health", code=code, count=len(names), message=said)
 
@@ -140,19 +133,24 @@ def _expectations(run: Run) -> Iterator[Finding]:
         code, what = "empty_expectation", "expect no tool call at all (an empty expected trajectory)"
     else:
         code, what = EMPTY_NOT_DECLARED, "have an empty expected trajectory, which is not taken for an expectation"
-    said = f"{len(empty)} of {len(run.trials)} trials {what}."
-    refs = _refs(trial.ref for trial in empty)
+    said = f"{trials_of(len(empty), len(run.trials))} {what}."
+    refs = first_places(trial.ref for trial in empty)
     yield Finding(kind="expectations", code=code, count=len(empty), message=said, refs=refs)
 
 
-def _defects(defects: Iterable[Defect]) -> Iterator[Finding]:
+def _of_manifest(defect: Defect) -> bool:
+    return defect.ref is not None and defect.ref.file == MANIFEST
+
+
+def defect_findings(kind: str, defects: Iterable[Defect]) -> Iterator[Finding]:
+    """One finding per code, with the first message of that code."""
     by_code: dict[str, list[Defect]] = defaultdict(list)
     for defect in defects:
         by_code[defect.code].append(defect)
     for code, found in sorted(by_code.items()):
         more = f" (and {len(found) - 1} more of this kind)" if len(found) > 1 else ""
-        refs = _refs(defect.ref for defect in found)
-        yield Finding(kind="defect", code=code, count=len(found), message=found[0].message + more, refs=refs)
+        refs = first_places(defect.ref for defect in found)
+        yield Finding(kind=kind, code=code, count=len(found), message=found[0].message + more, refs=refs)
 
 
 def secret_findings(places: tuple[SecretPlace, ...]) -> Iterator[Finding]:
@@ -163,19 +161,5 @@ def secret_findings(places: tuple[SecretPlace, ...]) -> Iterator[Finding]:
     for file, found in sorted(by_file.items()):
         count = sum(place.count for place in found)
         said = f"{file} holds {count} secrets in clear text: whoever may read it reads them."
-        refs = _refs(place.ref for place in found)
+        refs = first_places(place.ref for place in found)
         yield Finding(kind="secrets", code="secrets_in_clear", count=count, message=said, subject=file, refs=refs)
-
-
-def _refs(refs: Iterable[EvidenceRef | None]) -> tuple[EvidenceRef, ...]:
-    places = [ref for ref in refs if ref is not None]
-    return tuple(sorted(places, key=lambda ref: (ref.file, ref.row or 0, ref.field or ""))[:SHOWN])
-
-
-def _most_common(counts: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
-
-
-def _some(names: list[str], count: int) -> str:
-    more = f" and others, {count} in all" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more

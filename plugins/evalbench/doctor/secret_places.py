@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evalbench.ledger import EvidenceRef
-from evalbench.readers.csv_table import read_table
+from evalbench.readers.csv_table import Table, read_table
 from evalbench.readers.evalbench.configs import read_configs
 from evalbench.readers.evalbench.defect_log import DefectLog
 from evalbench.readers.evalbench.redaction import Redactor
 from evalbench.readers.redact import REDACTED, is_secret_key
-from evalbench.readers.snapshot import Snapshot
+from evalbench.readers.snapshot import Snapshot, TooManyRecordsError
 
 CONFIGS = "configs.csv"
 
@@ -24,7 +24,7 @@ class SecretPlace:
 
 def secret_places(snapshot: Snapshot) -> tuple[SecretPlace, ...]:
     """Every place the reader redacts, by file and row. Nothing of a value is kept."""
-    redactor = read_configs(read_table(CONFIGS, snapshot.files.get(CONFIGS, b"")), DefectLog()).redactor
+    redactor = read_configs(_table(CONFIGS, snapshot.files.get(CONFIGS, b"")), DefectLog()).redactor
     return tuple(place for name in sorted(snapshot.files) for place in _in_file(name, snapshot.files[name], redactor))
 
 
@@ -38,13 +38,21 @@ def _in_file(name: str, data: bytes, redactor: Redactor) -> Iterator[SecretPlace
             yield SecretPlace(ref=EvidenceRef(file=name, row=row, field=field), count=count)
 
 
+def _table(name: str, data: bytes) -> Table:
+    """A table without rows where no reader would take any."""
+    try:
+        return read_table(name, data)
+    except TooManyRecordsError:
+        return Table(file=name)
+
+
 def _settings(data: bytes) -> Iterator[tuple[int, str | None, str]]:
-    for row in read_table(CONFIGS, data).rows:
+    for row in _table(CONFIGS, data).rows:
         yield row.number, row.text("config"), row.text("value")
 
 
 def _cells(name: str, data: bytes) -> Iterator[tuple[int, str | None, str]]:
-    for row in read_table(name, data).rows:
+    for row in _table(name, data).rows:
         for column, text in sorted(row.fields.items()):
             yield row.number, column, text
 

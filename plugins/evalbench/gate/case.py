@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 
 from evalbench.counts import CostCounts, DeclarationCounts, EffectCounts, OutcomeCounts, ProgressCounts, QualityCounts
+from evalbench.ledger import Run
 from evalbench.policy import Policy
 from evalbench.pool import Pool
 
@@ -21,12 +22,16 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One subject on one date under one policy. `baseline` is the baseline's pool over its own runs, if any."""
+    """One subject on one date under one policy. `baseline` is the baseline's pool over its own runs, if any.
+
+    other_versions: runs of the window on another dataset version than the newest run's; never pooled with it.
+    """
 
     subject: Subject
     on: date
     policy: Policy
     pool: Pool
+    other_versions: tuple[Run, ...] = ()
     baseline_candidate: str | None = None
     baseline: Pool | None = None
 

@@ -9,7 +9,8 @@ from evalbench.gate.check import Check
 from evalbench.gate.checks import CHECKS
 from evalbench.gate.flip import what_would_flip
 from evalbench.gate.result import CheckResult, CheckStatus
-from evalbench.judged import speaks_for
+from evalbench.judged import JudgedTrial, speaks_for
+from evalbench.policy import Attestation
 
 COMPARISON_STAGE = 5
 GATE_VERSION = "1"
@@ -44,6 +45,8 @@ class Decision:
 
     first_reason: the first check that fired. decided_by: the first proven one on FAIL, else the first that fired.
     attested: comparators taken as outcome verifiers of a pooled run on somebody's word, with reason and name.
+    attested_nothing: attested comparators without a single row in the pooled runs, and what those runs are.
+    baseline_runs: how many runs of the baseline the same window holds.
     """
 
     subject: Subject
@@ -60,6 +63,8 @@ class Decision:
     baseline: str | None
     runs: tuple[str, ...]
     attested: tuple[str, ...] = ()
+    attested_nothing: tuple[str, ...] = ()
+    baseline_runs: int = 0
 
 
 def decide(case: Case, checks: tuple[Check, ...] = CHECKS) -> Decision:
@@ -88,6 +93,8 @@ def decide(case: Case, checks: tuple[Check, ...] = CHECKS) -> Decision:
         baseline=case.baseline_candidate,
         runs=tuple(run.run_id for run in case.pool.runs),
         attested=_attested(case),
+        attested_nothing=_attested_nothing(case),
+        baseline_runs=len(case.baseline.runs) if case.baseline is not None else 0,
     )
 
 
@@ -123,3 +130,19 @@ def _attested(case: Case) -> tuple[str, ...]:
         for a in case.policy.outcome.attestations
         if any(speaks_for(a, run) for run in case.pool.runs)
     )
+
+
+def _attested_nothing(case: Case) -> tuple[str, ...]:
+    """`goal_completion (product billing, generator class agent.Live)`."""
+    products = ", ".join(sorted({run.product for run in case.pool.runs}))
+    classes = ", ".join(sorted({run.generator_class or "not recorded" for run in case.pool.runs}))
+    return tuple(
+        f"{attestation.comparator} (product {products}, generator class {classes})"
+        for attestation in case.policy.outcome.attestations
+        if not any(_has_row(attestation, trial) for trial in case.pool.trials)
+    )
+
+
+def _has_row(attestation: Attestation, trial: JudgedTrial) -> bool:
+    rows = trial.trial.comparators
+    return speaks_for(attestation, trial.run) and any(row.comparator == attestation.comparator for row in rows)

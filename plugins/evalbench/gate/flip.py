@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from evalbench.gate.result import CheckResult, TrialRef
-
-NAMED = 5
+from evalbench.gate.wording import listed, trial_name
 
 
 def what_would_flip(results: tuple[CheckResult, ...]) -> str:
@@ -14,7 +13,7 @@ def what_would_flip(results: tuple[CheckResult, ...]) -> str:
     if not fired:
         return "PASS holds at both ends; new harm on record, or a limit tightened in the policy, would flip it."
     missing = _named(ref for result in fired for ref in result.trials if ref.missing)
-    open_checks = ", ".join(result.name for result in fired if not result.proven)
+    open_checks = listed(result.name for result in fired if not result.proven)
     if not proven:
         whose = f" ({missing})" if missing else ""
         return f"PASS needs {open_checks} to hold once the missing evidence{whose} is in; nothing is proven so far."
@@ -35,10 +34,4 @@ def _of(names: str) -> str:
 
 
 def _named(refs: Iterable[TrialRef]) -> str:
-    """Task ids, each once, in order of first mention; the trial number where a task has several; at most NAMED."""
-    seen: dict[str, None] = {}
-    for ref in refs:
-        seen.setdefault(ref.task_id if ref.trial in (None, 0) else f"{ref.task_id}#{ref.trial}", None)
-    names = list(seen)
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return listed(trial_name(ref.task_id, ref.trial) for ref in refs)

@@ -4,7 +4,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from evalbench.ledger import Defect, Plan, PlannedTask, PlanSource, Run, RunState, Trial
 from evalbench.readers.defects import bounded
@@ -18,6 +18,8 @@ READER_VERSION = "1"
 """Raised whenever the same files would give other facts."""
 
 UNKNOWN = "unknown"
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+"""Run times in between are believed. Beyond, windows and the end of the day may leave the calendar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +60,13 @@ def read_run(snapshot: Snapshot, options: ReadOptions, format_name: str = "evalb
     """The Run of a directory, or why there is none now.
 
     Unfinished directories are in progress until they are `options.grace` old (by the configured run time, else by
-    their newest file), then abandoned: a Run whose missing trials count as missing. Without any readable run time a
-    directory is quarantined (`no_run_time`), never dated by its files; `unreadable` when no record could be read,
-    `manifest_invalid` when a broken run.yaml is all there is.
+    their newest file), then abandoned: a Run whose missing trials count as missing. Without any readable and
+    plausible run time a directory is quarantined (`no_run_time`), never dated by its files; `unreadable` when no
+    record could be read, `manifest_invalid` when a broken run.yaml is all there is.
     """
     sources = _read(snapshot, options, format_name)
     run_id = _run_id(snapshot, sources)
-    if not sources.complete and options.now - (sources.configured_time or snapshot.newest_mtime) < options.grace:
+    if not sources.complete and options.now - _began(sources, snapshot, options) < options.grace:
         message = "The run is not finished and within its grace period; it is read again when its files change."
         return _not_a_run(sources, "in_progress", "in_progress", message, run_id)
     trouble = _trouble(sources)
@@ -72,6 +74,12 @@ def read_run(snapshot: Snapshot, options: ReadOptions, format_name: str = "evalb
         reason, message = trouble
         return _not_a_run(sources, "quarantined", reason, message, run_id)
     return _run(snapshot, sources, run_id)
+
+
+def _began(sources: _Sources, snapshot: Snapshot, options: ReadOptions) -> datetime:
+    """From when a run's age counts. A configured time that is still to come would keep it in progress until then."""
+    configured = sources.configured_time
+    return configured if configured is not None and configured <= options.now else snapshot.newest_mtime
 
 
 def _read(snapshot: Snapshot, options: ReadOptions, format_name: str) -> _Sources:
@@ -93,8 +101,19 @@ def _trouble(sources: _Sources) -> tuple[str, str] | None:
         return "unreadable", f"No record could be read: {sources.records.defects[0].message}"
     if sources.run_time is None:
         message = "No readable run time: give one as run_time in run.yaml; the times of files are not used."
+        return "no_run_time", " ".join((message, *_run_time_defects(sources.manifest)))
+    if not EARLIEST <= sources.run_time < LATEST:
+        said = f"The run time {sources.run_time.isoformat()} is not between {EARLIEST.year} and {LATEST.year}"
+        message = f"{said}: give the true one as run_time in run.yaml."
         return "no_run_time", message
     return None
+
+
+def _run_time_defects(manifest: Manifest) -> list[str]:
+    """Why run.yaml, which is there, gives no run time."""
+    if not manifest.readable:
+        return [defect.message for defect in manifest.defects[:1]]
+    return [d.message for d in manifest.defects if d.ref is not None and d.ref.field == "run_time"][:1]
 
 
 def _not_a_run(sources: _Sources, disposition: str, reason: str, message: str, run_id: str) -> NotARun:
@@ -161,8 +180,6 @@ def _run_id(snapshot: Snapshot, sources: _Sources) -> str:
 
 
 def _candidate(harness: EvalbenchLedger) -> str:
-    if harness.generator is None and harness.agent_version is None:
-        return UNKNOWN
     return f"{harness.generator or UNKNOWN}/{harness.agent_version or UNKNOWN}"
 
 

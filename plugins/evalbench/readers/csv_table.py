@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from evalbench.ledger import Defect, EvidenceRef
 from evalbench.readers.redact import redact_text
+from evalbench.readers.snapshot import MOST_RECORDS, TooManyRecordsError
 
 _BOM = b"\xef\xbb\xbf"
 _BREAK = re.compile("[,\n]")
@@ -48,7 +49,10 @@ class Table:
 
 
 def read_table(file: str, data: bytes) -> Table:
-    """Split `data` into records under its header. Never raises; bytes that are not UTF-8 become U+FFFD."""
+    """Split `data` into records under its header; bytes that are not UTF-8 become U+FFFD.
+
+    Raises TooManyRecordsError, and nothing else.
+    """
     text, defects = _decoded(file, data)
     records = _records(text)
     header, header_ended = next(records, ([], True))
@@ -67,6 +71,8 @@ def read_table(file: str, data: bytes) -> Table:
         if ended and fields in ([""], ["\r"]) and len(columns) > 1:
             continue
         number += 1
+        if number > MOST_RECORDS:
+            raise TooManyRecordsError(file)
         cells = _without_return(fields) if crlf and ended else fields
         if not ended:
             torn = True

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
-from evalbench.ledger import Defect, EvidenceRef, Plan, PlannedTask, PlanSource
+from evalbench.ledger import MOST_PLANNED_TRIALS, Defect, EvidenceRef, Plan, PlannedTask, PlanSource
 from evalbench.readers.json_text import JsonError, JsonNumber, parse_json, without_surrogates
 from evalbench.readers.record_types import UNKNOWN_ENVIRONMENT, environment_named, to_utc
 from evalbench.readers.redact import redact_json, redact_text
@@ -15,7 +15,6 @@ from evalbench.readers.snapshot import ReadOptions, Snapshot
 from evalbench.readers.yaml_text import YamlError, parse_yaml
 
 FILE = "run.yaml"
-MAX_TRIALS = 100_000
 
 _TEXTS = ("run_id", "candidate", "baseline", "product", "dataset", "dataset_version", "requester", "model", "workflow")
 _FIELDS = frozenset({*_TEXTS, "run_time", "environment", "planned", "labels"})
@@ -159,14 +158,18 @@ def _plan(value: Mapping[str, object], snapshot: Snapshot, defects: list[Defect]
     tasks = _listed(planned, defects) if "tasks" in planned else _evalset(planned, snapshot, defects)
     if trials is None or not tasks:
         return None
+    if len(tasks) * trials > MOST_PLANNED_TRIALS:
+        message = f"expected at most {MOST_PLANNED_TRIALS} trials in all, not {len(tasks) * trials}"
+        defects.append(_invalid("planned", message))
+        return None
     return Plan(source=PlanSource.MANIFEST, tasks=tuple(PlannedTask(task_id=task, trials=trials) for task in tasks))
 
 
 def _trials(planned: Mapping[str, object], defects: list[Defect]) -> int | None:
     said = planned.get("trials", "1")
-    if isinstance(said, str) and _DIGITS.fullmatch(said) and 1 <= int(said) <= MAX_TRIALS:
+    if isinstance(said, str) and _DIGITS.fullmatch(said) and 1 <= int(said) <= MOST_PLANNED_TRIALS:
         return int(said)
-    defects.append(_invalid("planned.trials", f"expected a whole number from 1 to {MAX_TRIALS}"))
+    defects.append(_invalid("planned.trials", f"expected a whole number from 1 to {MOST_PLANNED_TRIALS}"))
     return None
 
 

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from evalbench.ledger import Defect, EvidenceRef
 from evalbench.readers.json_text import JsonError, JsonNumber, parse_json, without_surrogates, written
 from evalbench.readers.redact import redact_text
+from evalbench.readers.snapshot import MOST_RECORDS, TooManyRecordsError
 from evalbench.readers.trial_record_schema import TrialRecord, unknown_fields
 
 FILE = "trials.jsonl"
@@ -34,12 +35,17 @@ class RecordFile:
 
 
 def read_lines(data: bytes, timezone: str) -> RecordFile:
-    """Read the file's lines. Lines end at LF; BOM, CRLF, NUL bytes and blank lines are no reason to lose one."""
+    """Read the file's lines. Lines end at LF; BOM, CRLF, NUL bytes and blank lines are no reason to lose one.
+
+    Raises TooManyRecordsError.
+    """
     text, defects = _decode(data)
     lines: list[RecordLine] = []
     lost = 0
     unknown: dict[str, int] = {}
     last = text.count("\n") + 1
+    if last > MOST_RECORDS + 1:
+        raise TooManyRecordsError(FILE)
     for row, source in enumerate(text.split("\n"), start=1):
         if not source.strip():
             continue

@@ -39,6 +39,7 @@ def merge_lines(trials: Sequence[Trial]) -> tuple[Trial, tuple[Defect, ...]]:
     if merged.effects is not None:
         effects = evidence.reconcile(merged.effects)
         merged = replace(merged, effects=evidence.hold_boundary(effects, merged.calls or ()))
+    merged = replace(merged, qualities=tuple(sorted(merged.qualities, key=_grade_order)))
     defects.extend(_conflicts(merged))
     return merged, tuple(defects)
 
@@ -119,6 +120,12 @@ def _merge_qualities(qualities: Iterable[Quality]) -> tuple[Quality, ...]:
         if known is None or known.score is None or (quality.score is not None and quality.score < known.score):
             graders[_grader(quality)] = quality
     return tuple(graders.values())
+
+
+def _grade_order(quality: Quality) -> tuple[object, ...]:
+    """By name, then from no score to the lowest: of two grades under one name the last counts, in any order given."""
+    score = quality.score
+    return (quality.grader_name or "", score is not None, -(score or 0), *(part or "" for part in _grader(quality)))
 
 
 def _grader(quality: Quality) -> tuple[str | None, ...]:

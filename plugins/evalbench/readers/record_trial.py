@@ -105,7 +105,8 @@ def _doubts(record: TrialRecord) -> Iterator[tuple[str, str]]:
     if environment_of(record) == UNKNOWN_ENVIRONMENT:
         yield "environment", f"{record.environment!r} is neither offline nor production; it is recorded as unknown."
     if record.cost is not None and record.cost.usd is not None and word(CostState, record.cost.state) is None:
-        yield "cost.state", f"{record.cost.state!r} does not say that the cost was billed; it is taken as an estimate."
+        said = "cost has no state" if record.cost.state is None else f"{record.cost.state!r} is no state of a cost"
+        yield "cost.state", f"{said}, so nothing says it was billed; it is taken as an estimate."
     progress = record.progress
     if progress is not None and progress.windows is None and _counted(progress) is None:
         yield "progress", "windows are missing, and the counts don't add up; progress is recorded as unavailable."

@@ -16,6 +16,7 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _SECRET_PARTS = ("password", "passwd", "passphrase", "passcode", "apikey", "secretkey", "accesskey", "privatekey")
 _SECRET_WORDS = frozenset({"secret", "secrets", "credential", "credentials"})
 _SECRET_ENDINGS = frozenset({"token", "auth", "authorization", "pwd", "pw", "bearer", "cookie"})
+_ACCOUNT_WORDS = frozenset({"db", "user", "smtp", "mysql", "pg", "postgres", "redis", "admin", "root", "ftp", "proxy"})
 _SECRET_KEY_KINDS = frozenset(
     {"api", "private", "access", "secret", "account", "signing", "encryption", "ssh", "master", "subscription", "auth"}
 )
@@ -38,7 +39,18 @@ _SHAPES = re.compile(
     r"|xox[a-z]-[A-Za-z0-9-]{8,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16,}"
     r"|ya29\.[A-Za-z0-9_-]{8,}"
-    r"|hf_[A-Za-z0-9]{16,}"
+    r"|(?:hf|gsk|npm)_[A-Za-z0-9]{16,}"
+    r"|(?:dop|doo|dor)_v1_[a-f0-9]{32,}"
+    r"|shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}"
+    r"|dapi[a-f0-9]{32,}"
+    r"|xai-[A-Za-z0-9]{32,}"
+    r"|pypi-AgE[A-Za-z0-9_-]{16,}"
+    r"|GOCSPX-[A-Za-z0-9_-]{16,}"
+    r"|1//0[A-Za-z0-9_-]{24,}"
+    r"|hv[sb]\.[A-Za-z0-9_-]{16,}"
+    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+    r"|AGE-SECRET-KEY-1[A-Z0-9]{16,}"
+    r"|https://hooks\.slack\.com/services/[A-Za-z0-9/]{16,}"
     r")"
 )
 _DOTTED = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]*+)++")
@@ -73,6 +85,8 @@ def is_secret_key(key: str) -> bool:
         return before in _SECRET_TOKEN_KINDS
     if last.endswith("token") or last in _SECRET_ENDINGS:
         return before not in _COUNT_WORDS
+    if last == "pass" and before in _ACCOUNT_WORDS:
+        return True
     return last.endswith("secret") or any(
         first in _SECRET_KEY_KINDS and second in ("key", "keys") for first, second in pairwise(words)
     )

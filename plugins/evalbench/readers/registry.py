@@ -8,7 +8,7 @@ from evalbench.ledger import Run
 from evalbench.readers.assemble import read_run
 from evalbench.readers.evalbench import looks_like_evalbench
 from evalbench.readers.manifest import looks_like_manifest
-from evalbench.readers.snapshot import NotARun, ReadOptions, Snapshot
+from evalbench.readers.snapshot import NotARun, ReadOptions, Snapshot, TooManyRecordsError
 from evalbench.readers.trial_records import looks_like_records
 
 
@@ -42,10 +42,16 @@ def recognise(names: Collection[str]) -> str | None:
 
 
 def read_directory(snapshot: Snapshot, options: ReadOptions) -> Run | NotARun:
-    """Read a directory with the reader that recognises it; `ignored` when none does."""
+    """Read a directory with the reader that recognises it; `ignored` when none does.
+
+    A file with too many records quarantines its directory: no part of it is read.
+    """
     found = _format(snapshot.files)
     if found is not None:
-        return found.read(snapshot, options, found.name)
+        try:
+            return found.read(snapshot, options, found.name)
+        except TooManyRecordsError as error:
+            return NotARun(disposition="quarantined", reason="too_large", message=f"{error}.", format=found.name)
     if not snapshot.files:
         return NotARun(disposition="ignored", reason="empty_directory", message="The directory has no files.")
     message = "No reader knows the files of this directory; it is taken as unrelated."

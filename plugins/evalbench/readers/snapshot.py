@@ -7,6 +7,16 @@ from datetime import datetime, timedelta
 
 from evalbench.canonical import sha256_json
 
+MOST_RECORDS = 500_000
+"""Rows or lines of one file that are read: a small file of tiny records would fill any memory."""
+
+
+class TooManyRecordsError(ValueError):
+    """A file has more than MOST_RECORDS records. Reading a part of them could hide what the others say."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(f"{file} has more than {MOST_RECORDS} records; split the run")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:

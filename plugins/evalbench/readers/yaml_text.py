@@ -2,6 +2,8 @@
 
 import yaml
 
+from evalbench.readers.json_text import without_surrogates
+
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20
 
@@ -26,6 +28,12 @@ class _TextLoader(yaml.BaseLoader):
         self._depth -= 1
         return node
 
+    # An escape can spell half a surrogate pair, which no UTF-8 file can hold.
+    def compose_scalar_node(self, anchor: str | None) -> yaml.ScalarNode:  # type: ignore[override]
+        node: yaml.ScalarNode = super().compose_scalar_node(anchor)  # type: ignore[arg-type]
+        node.value = without_surrogates(node.value)
+        return node
+
     # The stubs give the argument and the result other types than PyYAML passes and returns.
     def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:  # type: ignore[override]
         node: yaml.MappingNode = super().compose_mapping_node(anchor)  # type: ignore[arg-type]
@@ -47,5 +55,9 @@ def parse_yaml(data: bytes) -> object:
         return yaml.load(data.decode("utf-8-sig"), Loader=_TextLoader)  # noqa: S506 - constructs texts only
     except UnicodeDecodeError as error:
         raise YamlError("not UTF-8") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+        raise YamlError(f"{place}{' '.join(str(error.problem or error.context).split())}") from error
     except yaml.YAMLError as error:
         raise YamlError(" ".join(str(error).split())) from error

@@ -76,7 +76,7 @@ def with_common(*own: Column, subject: bool = True) -> tuple[Column, ...]:
         make("candidate", ColumnType.STRING, "What is judged: a version of an agent"),
         column("model", ColumnType.STRING, "Model behind the candidate; several are joined by commas"),
         make("environment", ColumnType.STRING, "offline or production; never pooled together"),
-        column("dataset_version", ColumnType.STRING, "Version of the dataset; several are joined by commas"),
+        column("dataset_version", ColumnType.STRING, "Version of the dataset; null when the runs name none"),
         *own,
         required("schema_version", ColumnType.INT64, "Version of this table's declaration"),
         required("code_version", ColumnType.STRING, "Digest of the code versions that can change this table's rows"),

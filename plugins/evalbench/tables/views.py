@@ -23,7 +23,7 @@ VIEWS: tuple[View, ...] = (
     View(name="release_board", description="the newest decision of every subject, with its five signals"),
     View(name="contradictions", description="trials of high quality whose outcome is not verified"),
     View(name="worst_tasks", description="tasks by share of trials whose outcome is not verified"),
-    View(name="judge_failures", description="evaluators, comparators and graders that gave no verdict, and why"),
+    View(name="judge_failures", description="the harness's comparators and the graders that gave no verdict, and why"),
     View(
         name="cost_per_verified_outcome",
         description="what a verified outcome cost, and what is missing of the bill",

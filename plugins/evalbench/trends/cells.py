@@ -36,6 +36,11 @@ def real(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else round(value, 9) + 0.0
 
 
+def figure(value: float | None) -> Decimal | None:
+    """A check's figure (share, count or dollars) as decimal(38, 9), as people write it: 0.1, not what a float holds."""
+    return None if value is None or not math.isfinite(value) else numeric(Decimal(repr(value)))
+
+
 def whole(value: int | None) -> int | None:
     """An integer of 64 bits."""
     return value if value is not None and -_INT64_LIMIT <= value < _INT64_LIMIT else None

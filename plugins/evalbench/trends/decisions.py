@@ -8,7 +8,7 @@ from evalbench.decided import DecidedSubject
 from evalbench.gate.result import CheckResult
 from evalbench.signals import Signal
 from evalbench.tables import table_named
-from evalbench.trends.cells import Row, json_text, numeric, real
+from evalbench.trends.cells import Row, figure, json_text, numeric, real
 from evalbench.trends.context import RowContext
 
 SIGNALS, DECISIONS = table_named("signals"), table_named("decisions")
@@ -51,13 +51,13 @@ def _check(check: CheckResult) -> Row:
         "status": check.status.value,
         "fired": check.fired,
         "proven": check.proven,
-        "numerator": real(check.numerator),
-        "denominator": real(check.denominator),
-        "observed": real(check.observed),
-        "best": real(check.best),
-        "worst": real(check.worst),
+        "numerator": figure(check.numerator),
+        "denominator": figure(check.denominator),
+        "observed": figure(check.observed),
+        "best": figure(check.best),
+        "worst": figure(check.worst),
         "worst_unbounded": check.worst_unbounded,
-        "limit_value": real(check.limit),
+        "limit_value": figure(check.limit),
         "unit": check.unit,
         "reason": check.reason,
         "next_step": check.next_step,

@@ -3,21 +3,17 @@
 from evalbench.gate.check import Check
 from evalbench.gate.checks.comparison import CompareCost, CompareLatency, CompareQuality, CompareTokens
 from evalbench.gate.checks.coverage import (
-    Completed,
     CostCoverage,
-    DatasetVersion,
-    Declared,
     EffectCoverage,
     Grades,
     IdempotencyKeys,
-    Ledger,
-    Plan,
     ProgressCoverage,
     Receipts,
     Verdicts,
 )
 from evalbench.gate.checks.false_success import FalseSuccess
 from evalbench.gate.checks.floors import BudgetFloor, EffectIntegrity, ForbiddenTools, ProgressFloor, VerifiedYield
+from evalbench.gate.checks.records import Completed, DatasetVersion, Declared, Ledger, Plan
 from evalbench.gate.checks.regressions import EffectRegression, ProgressRegression
 from evalbench.gate.checks.unknown_effects import UnknownEffects
 

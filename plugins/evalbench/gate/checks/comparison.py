@@ -14,6 +14,7 @@ from evalbench.gate.baseline import graders, incomparable, no_baseline
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.result import CheckResult, CheckStatus, Exact, ratio
+from evalbench.gate.wording import counted
 from evalbench.judged import JudgedTrial
 from evalbench.pool import Pool
 from evalbench.usage import processed_tokens
@@ -66,7 +67,7 @@ class Comparison(Check):
         over: int,
     ) -> CheckResult:
         """Turn a difference and its ends into a result; a declared margin without any pair is missing evidence."""
-        reason = f"{self.what}: candidate - {case.baseline_candidate} over {over} tasks"
+        reason = f"{self.what}: candidate - {case.baseline_candidate} over {counted(over, 'task')}"
         if margin is None:
             return self.silent(CheckStatus.REPORTED, reason, observed=difference, denominator=over, unit=self.unit)
         if difference is None and worst is None:

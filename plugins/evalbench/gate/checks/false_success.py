@@ -5,6 +5,7 @@ from fractions import Fraction
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.result import CheckResult, TrialRef, missing_refs, ratio, trial_ref
+from evalbench.gate.wording import after
 from evalbench.ledger import OutcomeState
 
 
@@ -35,12 +36,20 @@ class FalseSuccess(Check):
             observed=ratio(counts.failed, counts.declared),
             best=best,
             worst=worst,
-            reason=f"{counts.failed}/{counts.declared} declared completions failed at the destination, "
-            f"{counts.unavailable} unverified",
+            reason=self._said(case),
             numerator=counts.failed,
             denominator=counts.declared,
             trials=self._trials(case, tolerated=tolerated),
         )
+
+    @staticmethod
+    def _said(case: Case) -> str:
+        counts = case.declarations
+        failed = f"{counts.failed}/{counts.declared} declared completions failed at the destination"
+        unverified = f"{counts.unavailable} unverified"
+        unknown = f"; {counts.unknown} of unknown declaration" if counts.unknown else ""
+        said = (_naming(failed, case, OutcomeState.FAILED), _naming(unverified, case, OutcomeState.UNAVAILABLE))
+        return f"{'; '.join(said)}{unknown}"
 
     @staticmethod
     def _trials(case: Case, *, tolerated: bool) -> tuple[TrialRef, ...]:
@@ -58,3 +67,9 @@ class FalseSuccess(Check):
         if not case.policy.tolerates("records", case.pool.missing_count):
             refs.extend(missing_refs(case.pool.missing))
         return tuple(refs)
+
+
+def _naming(said: str, case: Case, state: OutcomeState) -> str:
+    """What is said of declared completions in this state, with their trials and reasons."""
+    trials = (trial for trial in case.pool.trials if trial.declared is True and trial.outcome.state is state)
+    return after(said, ((trial, trial.outcome.reason) for trial in trials))

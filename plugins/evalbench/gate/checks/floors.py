@@ -6,6 +6,7 @@ from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.ends import effect_integrity, useful_progress, verified_yield
 from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, missing_refs, ratio, trial_ref
+from evalbench.gate.wording import counted
 from evalbench.ledger import EffectState, OutcomeState
 
 
@@ -28,7 +29,7 @@ class ForbiddenTools(Check):
             observed=made,
             best=made,
             worst=made + unseen,
-            reason=f"{made} calls to forbidden tools; {unseen} trials without recorded calls",
+            reason=f"{counted(made, 'call')} to forbidden tools; {_unseen(case, unseen, 'recorded calls')}",
             numerator=made,
             denominator=sum(len(trial.trial.calls or ()) for trial in case.pool.trials),
             unit="calls",
@@ -57,7 +58,7 @@ class ProgressFloor(Check):
             best=ends.best,
             worst=ends.worst,
             reason=f"{counts.with_delta}/{counts.active} active windows with new evidence, {counts.stale} stale, "
-            f"{counts.trials_without} trials without windows",
+            f"{_unseen(case, counts.trials_without, 'windows')}",
             numerator=counts.with_delta,
             denominator=counts.active,
             trials=self._trials(case),
@@ -136,7 +137,8 @@ class VerifiedYield(Check):
             best=ends.best,
             worst=worst,
             reason=f"{counts.verified}/{counts.owed} planned trials verified (valid waits left out), "
-            f"{counts.unavailable} without a verdict, {counts.missing} without a record",
+            f"{counts.unavailable} without a verdict, {counts.missing} without a record"
+            + (", at least 1 unseen" if counts.unbounded else ""),
             numerator=counts.verified,
             denominator=counts.owed,
             trials=self._trials(case),
@@ -180,7 +182,8 @@ class BudgetFloor(Check):
             worst=ratio(spend, verified),
             worst_unbounded=cost.uncovered_untolerated > 0 or (verified == 0 and spend > 0),
             best_unbounded=could_verify == 0 and spend > 0 and not open_ended,
-            reason=f"{_money(spend)} over {verified} verified outcomes, {cost.uncovered} trials without covered cost"
+            reason=f"{_money(spend)} over {counted(verified, 'verified outcome')}, "
+            f"{_unseen(case, cost.uncovered, 'covered cost')}"
             + (f", {_money(cost.estimated_usd)} estimated beside it" if cost.estimated else ""),
             numerator=spend,
             denominator=verified,
@@ -195,6 +198,12 @@ class BudgetFloor(Check):
                 if t.cost_usd is None or not t.verified
             ),
         )
+
+
+def _unseen(case: Case, count: int, what: str) -> str:
+    """`2 trials without windows`; the trials an open-ended run may hide have no number."""
+    least = "at least " if case.pool.open_ended else ""
+    return f"{least}{counted(count, 'trial')} without {what}"
 
 
 def _money(usd: Decimal) -> str:

@@ -9,14 +9,16 @@ from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.ends import Ends, effect_integrity, useful_progress
 from evalbench.gate.result import CheckResult, CheckStatus
-from evalbench.policy import Regression
+from evalbench.gate.wording import counted
+from evalbench.policy import RateFloor, Regression
 from evalbench.pool import Pool, same_tasks
 
 
 class RegressionFloor(Check):
     """A rate must not drop against the baseline over the tasks both have, valid waits left out.
 
-    Best end: the candidate's best against the baseline's worst. Worst end: the other way round.
+    Best end: the candidate's best against the baseline's worst. Worst end: the other way round. A candidate that shares
+    no task with its baseline, or owes the evidence and has none, can't show that it did not drop.
     """
 
     stage = 4
@@ -27,6 +29,10 @@ class RegressionFloor(Check):
         """The rate's ends over a pool; all None where it has no rate."""
 
     @abstractmethod
+    def floor(self, case: Case) -> RateFloor | None:
+        """The policy's absolute floor of the same rate, which says whether the evidence is owed."""
+
+    @abstractmethod
     def allowed(self, case: Case) -> Regression:
         """The largest drop the policy tolerates."""
 
@@ -35,13 +41,16 @@ class RegressionFloor(Check):
             return self.silent(CheckStatus.NOT_EVALUATED, no_baseline(case))
         tasks = shared_tasks(case.pool, case.baseline)
         if not tasks:
-            return self.silent(CheckStatus.NOT_EVALUATED, "candidate and baseline share no task")
+            return self.silent(CheckStatus.REFUSED, "candidate and baseline share no task", fired=True)
         mine = self.ends(same_tasks(case.pool, tasks))
         theirs = self.ends(same_tasks(case.baseline, tasks))
-        if mine.worst is None or theirs.worst is None or mine.best is None or theirs.best is None:
-            return self.silent(
-                CheckStatus.NOT_EVALUATED, f"no {self.what} on record over the {len(tasks)} shared tasks"
-            )
+        over = counted(len(tasks), "shared task")
+        if theirs.worst is None or theirs.best is None:
+            return self.silent(CheckStatus.NOT_EVALUATED, f"the baseline has no {self.what} on record over {over}")
+        if mine.worst is None or mine.best is None:
+            floor = self.floor(case)
+            owed = floor is not None and floor.required
+            return self.silent(CheckStatus.REFUSED, f"no {self.what} on record over {over}", fired=owed)
         observed = None
         if mine.observed is not None and theirs.observed is not None:
             observed = theirs.observed - mine.observed
@@ -50,7 +59,7 @@ class RegressionFloor(Check):
             observed=observed,
             best=theirs.worst - mine.best,
             worst=theirs.best - mine.worst,
-            reason=f"{self.what}: drop against {case.baseline_candidate} over {len(tasks)} shared tasks",
+            reason=f"{self.what}: drop against {case.baseline_candidate} over {over}",
             denominator=len(tasks),
             unit="drop in share",
         )
@@ -69,6 +78,9 @@ class ProgressRegression(RegressionFloor):
             return Ends(observed=None, best=None, worst=None)
         return useful_progress(counts)
 
+    def floor(self, case: Case) -> RateFloor | None:
+        return case.policy.floors.progress
+
     def allowed(self, case: Case) -> Regression:
         return case.policy.floors.progress_regression
 
@@ -85,6 +97,9 @@ class EffectRegression(RegressionFloor):
         if counts.total == 0:
             return Ends(observed=None, best=None, worst=None)
         return effect_integrity(counts)
+
+    def floor(self, case: Case) -> RateFloor | None:
+        return case.policy.floors.effect_integrity
 
     def allowed(self, case: Case) -> Regression:
         return case.policy.floors.effect_regression

@@ -3,6 +3,7 @@
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.result import CheckResult, TrialRef, missing_refs, trial_ref
+from evalbench.gate.wording import after, counted, with_unknown_effects
 from evalbench.ledger import EffectState
 
 
@@ -24,13 +25,20 @@ class UnknownEffects(Check):
             observed=counts.unknown,
             best=0,
             worst=counts.unknown + counts.hidden,
-            reason=f"{counts.unknown}/{counts.total} effects unknown, {counts.silent} of them silent calls; "
-            f"{counts.hidden} trials may hide more",
+            reason=self._said(case),
             numerator=counts.unknown,
             denominator=counts.total,
             unit="effects",
             trials=self._trials(case),
         )
+
+    @staticmethod
+    def _said(case: Case) -> str:
+        counts = case.effects
+        silent = f", {counts.silent} of them calls without an effect record" if counts.silent else ""
+        unknown = after(f"{counts.unknown}/{counts.total} effects unknown{silent}", with_unknown_effects(case))
+        least = "at least " if case.pool.open_ended else ""
+        return unknown + (f"; {least}{counted(counts.hidden, 'trial')} may hide more" if counts.hidden else "")
 
     @staticmethod
     def _trials(case: Case) -> tuple[TrialRef, ...]:

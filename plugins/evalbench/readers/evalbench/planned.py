@@ -5,7 +5,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Mapping
 
-from evalbench.ledger import EvidenceRef, Plan, PlannedTask, PlanSource
+from evalbench.ledger import MOST_PLANNED_TRIALS, EvidenceRef, Plan, PlannedTask, PlanSource
 from evalbench.readers.cells import parse_cell, parse_json
 from evalbench.readers.evalbench.configs import RunConfig
 from evalbench.readers.evalbench.defect_log import DefectLog
@@ -28,6 +28,10 @@ def read_plan(files: Mapping[str, bytes], config: RunConfig, log: DefectLog) -> 
     for item in items:
         if _runs(item, config.filters):
             trials[_id(item)] += _trials(item, config.num_trials)
+    if trials.total() > MOST_PLANNED_TRIALS:
+        said = f"plans {trials.total()} trials, more than {MOST_PLANNED_TRIALS}; the plan is unknown"
+        log.add("plan_too_large", said, EvidenceRef(file=name))
+        return None
     tasks = tuple(PlannedTask(task_id=task_id, trials=trials[task_id]) for task_id in sorted(trials))
     return Plan(source=PlanSource.EVALSET, tasks=tasks)
 

@@ -1,0 +1,63 @@
+"""How a check's sentence counts things and names trials: a few, and how many more."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from evalbench.gate.case import Case
+from evalbench.judged import JudgedTrial
+from evalbench.ledger import EffectState
+
+NAMED = 5
+REASON_CHARS = 60
+
+Reasoned: TypeAlias = tuple[JudgedTrial, str | None]
+"""A trial and why it is named, where that is known."""
+
+
+def counted(count: int, one: str) -> str:
+    """`1 trial`, `2 trials`."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
+
+
+def listed(names: Iterable[str], more_of: str = "") -> str:
+    """Each name once, in order of first mention, at most NAMED of them. more_of: what the others are."""
+    once = list(dict.fromkeys(names))
+    more = f" and {len(once) - NAMED} more{more_of}" if len(once) > NAMED else ""
+    return ", ".join(once[:NAMED]) + more
+
+
+def trial_name(task_id: str, trial: int | None) -> str:
+    """The task's id, and the trial's number where a task has several."""
+    return task_id if trial in (None, 0) else f"{task_id}#{trial}"
+
+
+def after(said: str, trials: Iterable[Reasoned]) -> str:
+    """`said: t1 (reason), t2 (another)`; a reason they share stands once, at the end; `said` alone without trials."""
+    found = [(trial_name(*trial.key[1:]), _short(reason)) for trial, reason in trials]
+    if not found:
+        return said
+    names = [name for name, _ in found]
+    more_of = " tasks" if len(set(names)) < len(names) else ""
+    if len({reason for _, reason in found}) == 1:
+        return f"{said}: {listed(names, more_of)}{_bracketed(found[0][1])}"
+    return f"{said}: {listed((name + _bracketed(reason) for name, reason in found), more_of)}"
+
+
+def with_unknown_effects(case: Case) -> Iterator[Reasoned]:
+    """Trials with an effect nobody can account for, each with the first one's reason."""
+    for trial in case.pool.trials:
+        for effect in trial.effects:
+            accepted = effect.tolerated or (effect.silent and not case.effects.silent)
+            if effect.state is EffectState.UNKNOWN and not accepted:
+                yield trial, effect.effect.reason
+                break
+
+
+def _bracketed(reason: str) -> str:
+    return f" ({reason})" if reason else ""
+
+
+def _short(reason: str | None) -> str:
+    """A record's own reason may be a page."""
+    text = reason or ""
+    return text if len(text) <= REASON_CHARS else f"{text[: REASON_CHARS - 1]}…"

@@ -1,0 +1,103 @@
+"""What a decision's sentences say: how many, of what, which trials, and why."""
+
+import pytest
+from tests.builders import call, decision, effect, outcome, run, trial
+
+from evalbench.gate.wording import after, listed
+from evalbench.ledger import Plan, PlanSource, RunState, ScoredRun, Trial
+
+OPEN_ENDED = {"state": RunState.ABANDONED, "plan": Plan(source=PlanSource.OBSERVED)}
+LONG = "the ledger was closed for the night and nobody could be asked about it"
+
+REASONS = [
+    pytest.param(
+        run(trial("t1"), trial("ticket-1", outcome=outcome("unavailable", "unnamed_predicate"))),
+        "coverage.verdicts",
+        "1/2 declared completions judged; 1 without: ticket-1 (unnamed_predicate)",
+        id="the reason of a missing verdict",
+    ),
+    pytest.param(
+        run(*(trial(f"t{n}", outcome=outcome("unavailable", "verifier_down")) for n in range(7))),
+        "coverage.verdicts",
+        "0/7 declared completions judged; 7 without: t0, t1, t2, t3, t4 and 2 more (verifier_down)",
+        id="a reason they share, and how many more",
+    ),
+    pytest.param(
+        run(trial("t1", outcome=outcome("failed", "not_booked")), trial("t2", outcome=outcome("unavailable", LONG))),
+        "false_success",
+        f"1/2 declared completions failed at the destination: t1 (not_booked); 1 unverified: t2 ({LONG[:59]}…)",
+        id="a long reason is cut",
+    ),
+    pytest.param(
+        run(trial("t1"), trial("t1", 1, outcome=outcome("failed"))),
+        "false_success",
+        "1/2 declared completions failed at the destination: t1#1; 0 unverified",
+        id="the number of a repeated trial",
+    ),
+    pytest.param(
+        run(
+            trial("t1", declared_complete=None),
+            trial("t2", outcome=None),
+            trial("t3", effects=None, calls=(call(), call(1))),
+            trial("t4", declared_complete=None, effects=None, calls=None),
+            planned={"t1": 2, "t2": 1, "t3": 1, "t4": 1},
+        ),
+        "coverage.ledger",
+        "0/5 planned trials on record and complete in what they say: 1 left no record, 2 say nothing of"
+        " declared_complete, 1 declared complete without an outcome state, 1 made effectful calls without an effect"
+        " record, 1 recorded neither calls nor effects",
+        id="what the records are silent about, by kind",
+    ),
+    pytest.param(
+        run(trial("t1")),
+        "coverage.ledger",
+        "1/1 planned trials on record and complete in what they say",
+        id="nothing missing",
+    ),
+    pytest.param(
+        run(trial("t1"), plan=Plan(source=PlanSource.OBSERVED)),
+        "coverage.plan",
+        "0/1 runs have a plan, so a lost trial can't be seen",
+        id="no plan",
+    ),
+    pytest.param(run(trial("t1")), "coverage.plan", "1/1 runs have a plan", id="a plan"),
+    pytest.param(
+        run(trial("t1"), **OPEN_ENDED),
+        "coverage.ledger",
+        "1/1 planned trials on record and complete in what they say: at least 1 unseen; abandoned before it ended:"
+        " run-1",
+        id="an abandoned run without a plan hides an unknown number",
+    ),
+    pytest.param(
+        run(trial("t1"), **OPEN_ENDED),
+        "unknown_effects",
+        "0/1 effects unknown; at least 1 trial may hide more",
+        id="and so do its effects",
+    ),
+    pytest.param(
+        run(trial("t1", effects=(effect("unknown", reason="not_asked"),))),
+        "unknown_effects",
+        "1/1 effects unknown: t1 (not_asked)",
+        id="the reason of an unknown effect",
+    ),
+]
+
+
+@pytest.mark.parametrize(("scored", "name", "expected"), REASONS)
+def test_a_check_says_how_many_and_which(scored: ScoredRun, name: str, expected: str) -> None:
+    """Counts before names, names with their reasons, at most five of them."""
+    result = decision(scored)
+    assert expected == next(check.reason for check in result.checks if check.name == name)
+
+
+def test_tasks_are_counted_where_trials_share_a_name() -> None:
+    """Names that stand for several trials each are tasks, and said to be."""
+    assert "a, b" == listed(["a", "b", "a"])
+    result = decision(*(run(*_failing(7), run_id=f"r{n}", run_key=f"k{n}") for n in (1, 2)))
+    reason = next(check.reason for check in result.checks if check.name == "false_success")
+    assert "14/14 declared completions failed at the destination: t0, t1, t2, t3, t4 and 2 more tasks" in reason
+    assert "said" == after("said", [])
+
+
+def _failing(count: int) -> list[Trial]:
+    return [trial(f"t{n}", outcome=outcome("failed")) for n in range(count)]
