@@ -168,6 +168,14 @@ def test_a_metric_that_never_varies_is_reported(sample_runs: Path) -> None:
     assert "tools_avoided (5 rows)" in said[0][0]
 
 
+def test_health_is_told_per_metric(sample_runs: Path) -> None:
+    """Share at the best value, variance, and agreement with the outcomes the records verified."""
+    health = diagnosis(sample_runs / "inversion-fast-v2")["health"]["tool_selection.set_f1"]
+    assert (5, 0, 4) == (health["n"], health["unavailable"], health["judged"])
+    assert health["at_maximum"] / health["n"] == health["share_at_maximum"]
+    assert health["agreeing"] / health["judged"] == health["agreement"]
+
+
 def test_a_harness_alone_verifies_no_outcome(sample_runs: Path) -> None:
     """A directory without records says so once, names the calls a policy must sort, and what is not declared."""
     found = diagnosis(sample_runs / "49e5b728-f934-4e6b-9ced-70b5db228928")

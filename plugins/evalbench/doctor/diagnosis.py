@@ -1,12 +1,13 @@
 """The whole diagnosis of a run directory, and its JSON document."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 
 from evalbench.doctor.claims import ClaimReview, review_claims
 from evalbench.doctor.finding import Finding
-from evalbench.doctor.findings import findings, secret_findings
+from evalbench.doctor.findings import findings, run_health, secret_findings
 from evalbench.doctor.secret_places import secret_places
+from evalbench.health import Health
 from evalbench.ledger import Defect, EvidenceRef, Run, ScoredRun
 from evalbench.metrics import Metric
 from evalbench.readers.snapshot import NotARun, Snapshot
@@ -22,6 +23,7 @@ class Diagnosis:
     not_a_run: NotARun | None
     findings: tuple[Finding, ...]
     claims: tuple[ClaimReview, ...]
+    health: dict[str, Health] = field(default_factory=dict)
 
 
 def diagnose(snapshot: Snapshot, read: ScoredRun | NotARun) -> Diagnosis:
@@ -31,13 +33,15 @@ def diagnose(snapshot: Snapshot, read: ScoredRun | NotARun) -> Diagnosis:
     if isinstance(read, NotARun):
         found = (Finding(kind="state", code=read.reason, count=1, message=read.message), *secret_findings(secrets))
         return Diagnosis(path=snapshot.path, files=files, run=None, not_a_run=read, findings=found, claims=())
+    health = run_health(read)
     return Diagnosis(
         path=snapshot.path,
         files=files,
         run=read.run,
         not_a_run=None,
-        findings=findings(read, secrets),
+        findings=findings(read, health, secrets),
         claims=review_claims(read),
+        health=health,
     )
 
 
@@ -58,6 +62,7 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
         "plan": run.plan.source.value if run else None,
         "files": dict(diagnosis.files),
         "findings": [_finding(finding) for finding in diagnosis.findings],
+        "health": {name: asdict(found) for name, found in diagnosis.health.items()},
         "summary": [_claim(claim) for claim in diagnosis.claims],
         "defects": [defect_document(defect) for defect in run.defects] if run else [],
     }

@@ -1,12 +1,12 @@
 """What is wrong in a run directory, one finding per kind: a count, a sentence, and where to look."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from evalbench.doctor.evidence_findings import evidence_findings
 from evalbench.doctor.finding import Finding, first_places, most_common, some, trials_of
 from evalbench.doctor.secret_places import SecretPlace
-from evalbench.health import evaluator_health
+from evalbench.health import Health, evaluator_health
 from evalbench.ledger import (
     EMPTY_NOT_DECLARED,
     Defect,
@@ -25,7 +25,17 @@ ENOUGH_ROWS = 5
 """Fewer rows of one value are no surprise."""
 
 
-def findings(scored: ScoredRun, secrets: tuple[SecretPlace, ...]) -> tuple[Finding, ...]:
+def run_health(scored: ScoredRun) -> dict[str, Health]:
+    """Health per metric of a run, against the outcomes its own records verified."""
+    outcomes = {
+        (trial.task_id, trial.trial): trial.outcome.state is OutcomeState.VERIFIED
+        for trial in scored.run.trials
+        if trial.outcome is not None and trial.outcome.state is not OutcomeState.UNAVAILABLE
+    }
+    return evaluator_health(scored.verdicts, outcomes)
+
+
+def findings(scored: ScoredRun, health: Mapping[str, Health], secrets: tuple[SecretPlace, ...]) -> tuple[Finding, ...]:
     """Everything worth a person's look: the manifest first, since it says what all else is measured against."""
     run = scored.run
     manifest = [defect for defect in run.defects if _of_manifest(defect)]
@@ -37,7 +47,7 @@ def findings(scored: ScoredRun, secrets: tuple[SecretPlace, ...]) -> tuple[Findi
         *evidence_findings(run),
         *_silent_judges(scored.verdicts),
         *_unattached(run),
-        *_never_varied(scored),
+        *_never_varied(scored.verdicts, health),
         *_expectations(run),
         *defect_findings("defect", (defect for defect in run.defects if not _of_manifest(defect))),
         *secret_findings(secrets),
@@ -106,14 +116,8 @@ def _unattached(run: Run) -> Iterator[Finding]:
         yield Finding(kind="verdicts", code="unattached_scores", count=len(run.unattached), message=said, refs=refs)
 
 
-def _never_varied(scored: ScoredRun) -> Iterator[Finding]:
-    outcomes = {
-        (trial.task_id, trial.trial): trial.outcome.state is OutcomeState.VERIFIED
-        for trial in scored.run.trials
-        if trial.outcome is not None and trial.outcome.state is not OutcomeState.UNAVAILABLE
-    }
-    health = evaluator_health(scored.verdicts, outcomes)
-    comparators = {metric_name(verdict) for verdict in scored.verdicts if verdict.source == "harness"}
+def _never_varied(verdicts: Iterable[Verdict], health: Mapping[str, Health]) -> Iterator[Finding]:
+    comparators = {metric_name(verdict) for verdict in verdicts if verdict.source == "harness"}
     still = [name for name, found in health.items() if found.never_varied and found.n >= ENOUGH_ROWS]
     for code, names in (
         ("comparators_never_varied", [name for name in still if name in comparators]),
