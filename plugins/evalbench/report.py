@@ -74,6 +74,7 @@ def decision_document(decided: DecidedSubject, today: date, route: str | None = 
         "checks": [_check(check) for check in decision.checks],
         "signals": {signal.name: _signal(signal) for signal in decided.signals},
         "funnel": asdict(decided.funnel),
+        "pass_at_k": {str(k): asdict(bracket) for k, bracket in decided.pass_at_k.items()},
         "pass_hat_k": {str(k): asdict(bracket) for k, bracket in decided.pass_hat_k.items()},
         "flip": decision.flip,
         "runs": list(decision.runs),

@@ -11,18 +11,24 @@ from typing import Any
 
 import pytest
 
+from evalbench.cli import main
+
 CLOCK = "2026-12-02T06:00:00Z"
 OUTSIDE_THE_PROMISE = ("_ops/", "trends/run_states/", "trends/accounting/")
 SECONDS = 120
 
 RECORD: dict[str, Any] = {
-    "task_id": "t1", "trial": 0, "status": "completed", "declared_complete": True, "effects": [],
+    "task_id": "t1", "trial": 0, "status": "completed", "declared_complete": True,
     "outcome": {
         "state": "verified", "predicate": "order exists", "evidence": "row 1",
         "verifier": {"kind": "deterministic", "name": "probe"},
     },
     "progress": {"windows": [{"state": "active", "delta": True, "evidence": "row 1"}]},
-    "tools": {"called": []},
+    "tools": {"called": [{"name": "shop__order", "args": {}, "status": "success"}]},
+    "effects": [{
+        "id": "e1", "tool": "shop__order", "destination": "orders", "idempotency_key": "t1", "state": "verified",
+        "evidence": "row 1",
+    }],
     "cost": {"usd": 0.4, "state": "billed"},
 }  # fmt: skip
 
@@ -98,6 +104,7 @@ def _records(text: str) -> Callable[[Path], None]:
     return lambda folder: (folder / "trials.jsonl").write_text(text) and None
 
 
+WRONG = json.dumps({name: [{"a": [1]}] for name in RECORD} | {"task_id": "t1"})
 CALM = 'run_id: "x"\ncandidate: "x"\nrun_time: 2026-11-28T09:00:00Z\n'
 ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "a pipe nobody writes to": ("scored", _fifo),
@@ -118,7 +125,7 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "a tag that calls": ("scored", _manifest("run_id: !!python/object/apply:os.getcwd []\n" + CALM.split("\n", 1)[1])),
     "nesting without end": ("quarantined", _records("[" * 100_000 + "\n")),
     "numbers without end": ("scored", _records(json.dumps(RECORD).replace("0.4", "1e999999999") + "\n")),
-    "wrong types everywhere": ("scored", _records(json.dumps(dict.fromkeys(RECORD, [{"a": [1]}]) | {"task_id": "t1"}))),
+    "wrong types everywhere": ("scored", _records(WRONG)),
     "nothing but NUL": ("quarantined", _records("\0" * 1000)),
     "rows beyond memory": ("quarantined", _records("1\n" * 500_001)),
 }
@@ -138,7 +145,8 @@ def test_every_attack_costs_its_own_directory_at_most(tmp_path: Path) -> None:
     assert {"scored": 1 + wanted.count("scored"), "quarantined": wanted.count("quarantined")} == states
     assert {"link_inside_root": 1, "not_a_directory": 1} == report["accounting"]["ignored"]
     assert closes(report["accounting"])
-    assert ["good"] == [each["candidate"] for each in report["decisions"] if each["decision"] == "PASS"]
+    passed = [each["candidate"] for each in report["decisions"] if each["decision"] == "PASS"]
+    assert ["a pipe nobody writes to", "good"] == passed  # a pipe holds no evidence, so it takes none away
     before = promised(lake)
     again = run(runs, lake)
     assert closes(again["accounting"])
@@ -146,15 +154,16 @@ def test_every_attack_costs_its_own_directory_at_most(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", list(ATTACKS))
-def test_doctor_and_score_answer_or_say_why_not(name: str, tmp_path: Path) -> None:
+def test_doctor_and_score_answer_or_say_why_not(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A person who asks about a hostile directory gets an answer or one line, and the exit code says which."""
     folder = write_run(tmp_path, "x")
     ATTACKS[name][1](folder)
     for verb in ("doctor", "score"):
-        done = evalbench(verb, folder, "--json")
-        assert done.returncode in (0, 2), done.stderr
-        assert isinstance(json.loads(done.stdout), dict)
-        assert done.stderr.count("\n") <= 1
+        code = main([verb, str(folder), "--json"])
+        said = capsys.readouterr()
+        assert code in (0, 2), said.err
+        assert isinstance(json.loads(said.out), dict)
+        assert said.err.count("\n") <= 1
 
 
 def test_a_lake_is_never_taken_for_runs(tmp_path: Path) -> None:
@@ -182,7 +191,7 @@ def test_two_at_once_into_one_lake_give_the_bytes_of_one(tmp_path: Path) -> None
         subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | {"EVALBENCH_CLOCK": CLOCK})
         for _ in range(2)
     ]
-    assert [0, 0] == [process.wait(SECONDS) for process in both]
+    assert {0} == {process.wait(SECONDS) for process in both}
     assert promised(alone) == promised(shared)
 
 

@@ -1,6 +1,7 @@
 """Storage: create-only and atomic in the lake, wary in the runs root."""
 
 import os
+import resource
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -202,3 +203,15 @@ def test_a_file_beside_runs_is_read_only_inside_the_root(tmp_path: Path) -> None
         runs.read_beside("sets/gone.json", MEGABYTE),
         runs.read_beside("sets/a.json", 1),
     ]
+
+
+def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+    """A full disk is told in one line, and what was written of the file until then doesn't stay to fill it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(PipelineError, match=r"x: can't be written .*; check its rights and space"):
+            storage(tmp_path).write_atomic("trends/x", b"y" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [] == list((tmp_path / "trends").iterdir())

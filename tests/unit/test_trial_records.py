@@ -267,7 +267,7 @@ def test_times_without_offset_are_in_the_configured_zone() -> None:
     """A naive time is local to the setting; an offset wins over it."""
     ledger = _read({"task_id": "a", "started_at": "2026-07-01 12:00:00", "ended_at": "2026-07-01T12:00:00Z"},
                    timezone="Europe/Berlin")  # fmt: skip
-    assert datetime(2026, 7, 1, 10, tzinfo=UTC) == ledger.started
+    assert datetime(2026, 7, 1, 10, tzinfo=UTC) == ledger.trials[0].started_at
     assert datetime(2026, 7, 1, 12, tzinfo=UTC) == ledger.ended
 
 

@@ -6,7 +6,6 @@ ledger now, never what the ledger says, so a run once stored as abandoned stays 
 """
 
 from dataclasses import replace
-from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -20,7 +19,6 @@ from evalbench.storage import Storage
 RUN, TRIAL = "run", "trial"
 DAMAGED = (pa.ArrowException, msgspec.DecodeError, OSError, ValueError)
 
-Stored = TypeVar("Stored")
 
 
 def reading(reader_version: str, timezone: str, empty_trajectory_expects_no_call: bool) -> str:

@@ -20,7 +20,7 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 class RecordLedger:
     """The records of one file. run_id, candidate and environment are None when absent or when the lines disagree.
 
-    trials: sorted by (task_id, trial), pairs unique. started: the earliest started_at; ended: the latest ended_at.
+    trials: sorted by (task_id, trial), pairs unique. ended: the latest ended_at.
     complete: there is at least one line, and every line is a record.
     """
 
@@ -28,7 +28,6 @@ class RecordLedger:
     run_id: str | None = None
     candidate: str | None = None
     environment: str | None = None
-    started: datetime | None = None
     ended: datetime | None = None
     complete: bool = False
     defects: tuple[Defect, ...] = ()
@@ -62,7 +61,6 @@ def read_trial_records(snapshot: Snapshot, options: ReadOptions) -> RecordLedger
         run_id=run_id,
         candidate=candidate,
         environment=environment or (UNKNOWN_ENVIRONMENT if environments else None),
-        started=min((trial.started_at for trial in trials if trial.started_at), default=None),
         ended=max((trial.ended_at for trial in trials if trial.ended_at), default=None),
         complete=file.complete,
         defects=tuple(defects),

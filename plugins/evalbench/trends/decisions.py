@@ -99,5 +99,6 @@ def decision_row(context: RowContext, decided: DecidedSubject) -> Row:
         "flip": decision.flip,
         "attested": json_text(decision.attested),
         **asdict(decided.funnel),
+        "pass_at_k": json_text({k: asdict(bracket) for k, bracket in decided.pass_at_k.items()}),
         "pass_hat_k": json_text({k: asdict(bracket) for k, bracket in decided.pass_hat_k.items()}),
     }
