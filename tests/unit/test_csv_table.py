@@ -27,6 +27,7 @@ RECORDS = {
     "CRLF after a quote in a file of line feeds": ([{"a": "1", "b": "2"}], b'a,b\n1,"2"\r\n'),
     "lone carriage return is content": ([{"a": "x\ry", "b": "2"}], b"a,b\nx\ry,2\n"),
     "carriage return before the line feed is content": ([{"a": "1", "b": "2\r"}], b"a,b\n1,2\r\n"),
+    "NUL in a header hides no column": ([{"a": "1", "b": "2"}], b"\0a,b\0\n1,2\n"),
     "NUL is content": ([{"a": "x\0y", "b": "2"}], b"a,b\nx\0y,2\n"),
     "quote inside an unquoted cell": ([{"a": 'x"y', "b": "2"}], b'a,b\nx"y,2\n'),
     "text after a closing quote": ([{"a": "xyz", "b": "2"}], b'a,b\n"x"yz,2\n'),

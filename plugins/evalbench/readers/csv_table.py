@@ -61,7 +61,8 @@ def read_table(file: str, data: bytes) -> Table:
     if not header:
         return Table(file=file, defects=(*defects, _defect("empty_file", file, "holds no header and no records")))
     crlf = header[-1].endswith("\r")
-    columns = tuple(_without_return(header) if crlf else header)
+    # A NUL in a cell is content; one in a header would only hide the column.
+    columns = tuple(name.replace("\0", "") for name in (_without_return(header) if crlf else header))
     repeated = sorted({name for name in columns if columns.count(name) > 1})
     for name in repeated:
         defects.append(_defect("repeated_column", file, f"names column {redact_text(name)!r} twice; the first is used"))
