@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from evalbench.decimals import SCORE_LIMIT, nine_places
 from evalbench.judge_logs import (
     NO_JUDGE_NEEDED,
     Stated,
@@ -22,8 +23,6 @@ from evalbench.judge_logs import (
 from evalbench.ledger import ComparatorRow, Run, Trial, TrialStatus, Usage, Verdict, VerdictState
 
 COMPARATORS_VERSION = "1"
-NINE_PLACES = Decimal("1e-9")
-SCORE_LIMIT = Decimal(10) ** 9
 
 # Scorers that ask a language model. None of them can score without writing a log.
 LLM_JUDGES = frozenset({
@@ -121,7 +120,7 @@ def harness_verdict(row: ComparatorRow, trial: Trial | None = None) -> Verdict:
         name=row.comparator,
         source="harness",
         version=COMPARATORS_VERSION,
-        value=row.score.quantize(NINE_PLACES) if available and row.score is not None else None,
+        value=nine_places(row.score) if available and row.score is not None else None,
         state=VerdictState.AVAILABLE if available else VerdictState.UNAVAILABLE,
         reason=reason,
         scorer_type=scorer_type(row),

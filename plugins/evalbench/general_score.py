@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from evalbench.decimals import nine_places
 from evalbench.ledger import Verdict
 
 WEIGHTS = {
@@ -46,12 +47,8 @@ def general_score(verdicts: Iterable[Verdict]) -> GeneralScore:
         values = [Fraction(row.value) for row in found if row.value is not None]
         if values:
             means[name] = sum(values, Fraction(0)) / len(values)
-        mean = _nine_places(means[name]) if values else None
+        mean = nine_places(means[name]) if values else None
         components[name] = Component(available=len(values), total=len(found), mean=mean)
     missing = tuple(name for name in WEIGHTS if name not in means)
-    total = None if missing else _nine_places(sum((WEIGHTS[name] * means[name] for name in WEIGHTS), Fraction(0)))
+    total = None if missing else nine_places(sum((WEIGHTS[name] * means[name] for name in WEIGHTS), Fraction(0)))
     return GeneralScore(value=total, components=components, missing=missing)
-
-
-def _nine_places(value: Fraction) -> Decimal:
-    return Decimal(round(value * 10**9)).scaleb(-9)

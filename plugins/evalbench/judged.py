@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from evalbench import evidence
+from evalbench.decimals import nine_places
 from evalbench.ledger import (
     CostState,
     Effect,
@@ -25,8 +26,6 @@ from evalbench.ledger import (
     VerdictState,
 )
 from evalbench.policy import Attestation, Policy, matches_any
-
-NINE_PLACES = Decimal("1e-9")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +257,7 @@ def _quality(trial: Trial, policy: Policy) -> tuple[Decimal | None, str | None]:
             return None, "grader_did_not_run"
         total += grader.weight * score
     weights = sum((grader.weight for grader in policy.quality.graders), Decimal(0))
-    return (total / weights).quantize(NINE_PLACES), None
+    return nine_places(total / weights), None
 
 
 def _cost(trial: Trial) -> tuple[Decimal | None, Decimal | None]:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from evalbench.canonical import sha256_json
+from evalbench.decimals import digits
 from evalbench.operator_file import Strict, parse_operator_file
 
 
@@ -16,16 +17,11 @@ def _exact(value: object) -> object:
     return str(value) if isinstance(value, float) else value
 
 
-def _plain(value: Decimal) -> str:
-    """One spelling per number (1 and 1.0 are the same limit, so the same policy hash)."""
-    return f"{value.normalize():f}"
-
-
 Number = Annotated[
     Decimal,
     BeforeValidator(_exact),
     Field(max_digits=18, decimal_places=9),  # what a published NUMERIC holds
-    PlainSerializer(_plain, when_used="json"),
+    PlainSerializer(digits, when_used="json"),  # 1 and 1.0 are the same limit, so the same policy hash
 ]
 Share = Annotated[Number, Field(ge=0, le=1)]
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]  # strict: `true` is no count

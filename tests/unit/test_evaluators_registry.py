@@ -1,7 +1,6 @@
 """How evaluators are found, versioned and kept from harming each other."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar
 
@@ -9,7 +8,7 @@ import pytest
 
 from evalbench import evaluators
 from evalbench.evaluators import EVALUATOR_MODULES, EVALUATORS, evaluate_trial, evaluators_digest, load_evaluators
-from evalbench.evaluators.base import Evaluator, rounded
+from evalbench.evaluators.base import Evaluator
 from evalbench.evaluators.evalbench_parity import EvalbenchParity
 from evalbench.ledger import Trial, Verdict
 
@@ -95,22 +94,6 @@ def test_the_digest_follows_versions_and_parameters_and_not_order() -> None:
     assert digest == evaluators_digest((*others, EvalbenchParity()))
     assert digest != evaluators_digest((*others, Raised()))
     assert digest != evaluators_digest((*others, EvalbenchParity(filter_native_tools=False)))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (Fraction(1, 3), "0.333333333"),
-        (Fraction(2, 3), "0.666666667"),
-        (Fraction(5, 10**10), "0E-9"),
-        (Fraction(15, 10**10), "2E-9"),
-        (Fraction(25, 10**10), "2E-9"),
-        (Fraction(100), "100.000000000"),
-    ],
-)
-def test_values_are_rounded_to_nine_decimals_half_to_even(value: Fraction, text: str) -> None:
-    """One rule, in one place."""
-    assert text == str(rounded(value))
 
 
 def test_the_documentation_lists_every_evaluator_with_its_version_and_values(root: Path) -> None:

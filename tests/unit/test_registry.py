@@ -215,10 +215,17 @@ def test_a_record_that_contradicts_the_harness_is_reported(field: str, record: d
     assert ("record_contradicts_harness", "a", field) == (defect.code, defect.task_id, defect.ref and defect.ref.field)
 
 
-def test_many_defects_become_a_count() -> None:
-    """A thousand bad lines are fifty defects and one that counts the rest."""
-    run = _run({"trials.jsonl": "{\n" * 1000 + _records(RECORD)})
-    assert ["950 more of this kind are not listed."] == [d.message for d in run.defects[50:]]
+@pytest.mark.parametrize(
+    ("code", "files"),
+    [
+        ("invalid_record", {"trials.jsonl": "{\n" * 1000 + _records(RECORD)}),
+        ("wrong_field_count", _harness(**{"scores.csv": "comparator,id,score\n" + "x\n" * 1000})),
+    ],
+)
+def test_many_defects_become_a_count(code: str, files: dict[str, str]) -> None:
+    """A thousand bad lines, of either format, are fifty defects and one that counts all the rest."""
+    found = [defect.message for defect in _run(files).defects if defect.code == code]
+    assert (51, "950 more of this kind are not listed.") == (len(found), found[-1])
 
 
 def test_the_samples_are_read() -> None:

@@ -14,6 +14,7 @@ from evalbench.cli.inputs import one_of, settings_from
 from evalbench.cli.layout import columns, record
 from evalbench.cli.terminal import ascii_json, emit, emit_data, emit_page, fits
 from evalbench.cli.words import clean
+from evalbench.decimals import digits
 from evalbench.errors import UsageError
 from evalbench.sinks.duckdb import query
 
@@ -88,8 +89,7 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Decimal):
-        text = f"{value:f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        return digits(value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z") if value.tzinfo else value.isoformat()
     if isinstance(value, date):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from evalbench.comparators import SQL_SCORERS, TELEMETRY_SCORERS
+from evalbench.decimals import digits
 from evalbench.ledger import EvidenceRef, ScoredRun, SummaryClaim, TrialStatus
 from evalbench.metrics import Metric, run_metrics
 
@@ -55,10 +56,7 @@ def review_claims(scored: ScoredRun) -> tuple[ClaimReview, ...]:
 
 def plain(number: Decimal | None) -> str:
     """A number as a person writes it: no exponent, no trailing zeros, three decimals at most."""
-    if number is None:
-        return "nothing"
-    text = f"{round(number, 3):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return "nothing" if number is None else digits(round(number, 3))
 
 
 def _review(claim: SummaryClaim, metrics: Mapping[str, Metric], scored: ScoredRun, *, sql: bool) -> ClaimReview:

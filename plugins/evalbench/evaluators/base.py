@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
+from evalbench.decimals import nine_places
 from evalbench.ledger import Trial, Verdict, VerdictState
 
 
@@ -20,12 +21,6 @@ class Absent:
 
     reason: str
     detail: str | None = None
-
-
-def rounded(value: Fraction) -> Decimal:
-    """`value` to nine decimals, half to even: the one place where an evaluator's number is rounded."""
-    scaled = round(value * 10**9)
-    return Decimal(scaled).scaleb(-9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +48,7 @@ class Evaluator(ABC):
 
     def score(self, trial: Trial, value: str, number: Fraction, detail: str | None = None) -> Verdict:
         """An available verdict; `number` is rounded here."""
-        return self._verdict(trial, value, number=rounded(number), detail=detail)
+        return self._verdict(trial, value, number=nine_places(number), detail=detail)
 
     def unavailable(self, trial: Trial, value: str, absent: Absent) -> Verdict:
         """A verdict that was not possible, with its reason."""

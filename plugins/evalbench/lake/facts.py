@@ -20,7 +20,6 @@ RUN, TRIAL = "run", "trial"
 DAMAGED = (pa.ArrowException, msgspec.DecodeError, OSError, ValueError)
 
 
-
 def reading(reader_version: str, timezone: str, empty_trajectory_expects_no_call: bool) -> str:
     """How files become facts, as a part of their names."""
     options = sha256_parts([timezone, str(empty_trajectory_expects_no_call)])

@@ -13,15 +13,15 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 
 from evalbench.canonical import canonical_json
+from evalbench.decimals import SCORE_LIMIT, nine_places
 
 MAX_CHARS = 64_000_000
 MAX_DEPTH = 100
 MAX_VALUES = 1_000_000
 MAX_NUMBER_CHARS = 200
-SCORE_LIMIT = Decimal(10) ** 9  # what NUMERIC(18, 9) holds
 
 _WORDS: dict[str, object] = {"None": None, "True": True, "False": False, "null": None, "true": True, "false": False}
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -86,7 +86,7 @@ def plain_decimal(text: str) -> Decimal | None:
     number = Decimal(stripped)
     if abs(number) >= SCORE_LIMIT:
         return None
-    return number.quantize(Decimal("1E-9"), rounding=ROUND_HALF_EVEN)
+    return nine_places(number)
 
 
 def _integer(text: str) -> int | str:

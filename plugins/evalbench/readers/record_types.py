@@ -2,22 +2,21 @@
 
 import re
 from datetime import UTC, datetime
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, cast
 from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 
 from evalbench.canonical import canonical_json
+from evalbench.decimals import SCORE_LIMIT, nine_places
 from evalbench.readers.json_text import MAX_DIGITS, JsonNumber, plain, without_surrogates
 from evalbench.readers.redact import redact_json, redact_text
 
-MAX_USD = Decimal(10) ** 9
 MAX_COUNT = 10**15
 MAX_TRIAL = 10**9
 MAX_NUMBER = Decimal(10) ** 18
 UNKNOWN_ENVIRONMENT = "unknown"
-_NINE_PLACES = Decimal("1e-9")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
@@ -64,7 +63,7 @@ def _decimal(value: object) -> Decimal:
 
 
 def _rounded(value: object) -> Decimal:
-    return _decimal(value).quantize(_NINE_PLACES, rounding=ROUND_HALF_EVEN) + Decimal(0)
+    return nine_places(_decimal(value))
 
 
 def _share(value: object) -> object:
@@ -76,8 +75,8 @@ def _share(value: object) -> object:
 
 def _usd(value: object) -> object:
     usd = None if value is None else _rounded(value)
-    if usd is not None and not 0 <= usd < MAX_USD:
-        raise ValueError(f"expected US dollars from 0 to below {MAX_USD}")
+    if usd is not None and not 0 <= usd < SCORE_LIMIT:
+        raise ValueError(f"expected US dollars from 0 to below {SCORE_LIMIT}")
     return usd
 
 

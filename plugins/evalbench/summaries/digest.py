@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 
 from evalbench.canonical import sha256_json
+from evalbench.decimals import digits
 from evalbench.general_score import general_score
 from evalbench.ledger import CostState, EffectState, OutcomeState, Run, ScoredRun, Trial, TrialStatus
 from evalbench.metrics import Metric, run_metrics
@@ -125,8 +126,4 @@ def _tasks(trials: Iterable[Trial], is_harm: Callable[[Trial], bool]) -> dict[st
 
 
 def _number(value: Decimal | None) -> str | None:
-    """Plain digits without trailing zeros: equal numbers are equal texts."""
-    if value is None:
-        return None
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return None if value is None else digits(value)

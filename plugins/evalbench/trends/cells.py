@@ -1,21 +1,20 @@
 """Values as published columns hold them. What a type can't hold is absent, never 0, NaN or a failed partition."""
 
 import math
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import Decimal
 
 from evalbench.canonical import canonical_json
+from evalbench.decimals import SCORE_LIMIT, nine_places
 
 Row = dict[str, object]
 
-_NINE_PLACES = Decimal("1e-9")
-_MONEY_LIMIT = Decimal(10) ** 9
 _NUMERIC_LIMIT = Decimal(10) ** 29
 _INT64_LIMIT = 2**63
 
 
 def money(value: Decimal | None) -> Decimal | None:
     """US dollars as decimal(18, 9)."""
-    return _decimal(value, _MONEY_LIMIT)
+    return _decimal(value, SCORE_LIMIT)
 
 
 def numeric(value: Decimal | None) -> Decimal | None:
@@ -26,9 +25,8 @@ def numeric(value: Decimal | None) -> Decimal | None:
 def _decimal(value: Decimal | None, limit: Decimal) -> Decimal | None:
     if value is None or not value.is_finite():
         return None
-    with localcontext(prec=60):
-        rounded = value.quantize(_NINE_PLACES, rounding=ROUND_HALF_EVEN) if abs(value) < limit else limit
-    return rounded + 0 if abs(rounded) < limit else None
+    rounded = nine_places(value) if abs(value) < limit else limit
+    return rounded if abs(rounded) < limit else None
 
 
 def real(value: float | None) -> float | None:

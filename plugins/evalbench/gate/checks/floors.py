@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from evalbench.decimals import digits
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.ends import effect_integrity, useful_progress, verified_yield
@@ -207,4 +208,4 @@ def _unseen(case: Case, count: int, what: str) -> str:
 
 
 def _money(usd: Decimal) -> str:
-    return f"${usd.normalize():f}"
+    return f"${digits(usd)}"

@@ -6,8 +6,9 @@ reports nothing, and a duration or a cost of 0 beside tokens is nobody's measure
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 
+from evalbench.decimals import nine_places
 from evalbench.ledger import Cost, CostState, EvidenceRef, Timing, Usage
 
 _CACHED_IN_INPUT = (("gemini", True), ("claude", False), ("codex", True))
@@ -95,7 +96,7 @@ def _cost(turns: list[dict[str, Mapping[str, object]]], ref: EvidenceRef) -> Cos
     if any(amount is None for amount in amounts) or not all(priced):
         return Cost(state=CostState.UNAVAILABLE, ref=ref)
     usd = sum((Decimal(str(amount)) for amount in amounts), Decimal(0))
-    return Cost(state=CostState.ESTIMATED, usd=usd.quantize(Decimal("1E-9"), rounding=ROUND_HALF_EVEN), ref=ref)
+    return Cost(state=CostState.ESTIMATED, usd=nine_places(usd), ref=ref)
 
 
 def _timing(
