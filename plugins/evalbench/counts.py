@@ -4,10 +4,11 @@
 of a check. What the policy tolerates by name is left out of them and reported in `tolerated`.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 
-from evalbench.judged import JudgedTrial
+from evalbench.judged import JudgedEffect, JudgedTrial
 from evalbench.ledger import EffectState, OutcomeState
 from evalbench.policy import Absence, Policy
 from evalbench.pool import Pool
@@ -15,6 +16,11 @@ from evalbench.pool import Pool
 
 def _untolerated(policy: Policy, absence: Absence, count: int) -> int:
     return 0 if policy.tolerates(absence, count) else count
+
+
+def _unseen(pool: Pool) -> int:
+    """Planned trials without a record that the policy doesn't accept; an open-ended run hides at least one more."""
+    return _untolerated(pool.policy, "records", pool.missing_count) + pool.open_ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +32,7 @@ class OutcomeCounts:
     failed: int
     unavailable: int
     missing: int
-    unbounded: bool
+    open_ended: bool
 
     @classmethod
     def of(cls, pool: Pool) -> "OutcomeCounts":
@@ -38,8 +44,13 @@ class OutcomeCounts:
             failed=states.count(OutcomeState.FAILED),
             unavailable=states.count(OutcomeState.UNAVAILABLE),
             missing=pool.missing_count,
-            unbounded=pool.open_ended,
+            open_ended=pool.open_ended,
         )
+
+    @property
+    def could_verify(self) -> int:
+        """Verified at the best end: every unavailable and missing outcome turns out well."""
+        return self.verified + self.unavailable + self.missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +74,13 @@ class DeclarationCounts:
         unknown = [t.outcome.state for t in pool.trials if t.declared is None]
         if pool.policy.tolerates("declared", len(unknown)):
             unknown = []
-        missing = _untolerated(pool.policy, "records", pool.missing_count) + (1 if pool.open_ended else 0)
         return cls(
             failed=declared.count(OutcomeState.FAILED),
             verified=declared.count(OutcomeState.VERIFIED),
             unavailable=declared.count(OutcomeState.UNAVAILABLE),
             unknown_failed=unknown.count(OutcomeState.FAILED),
             unknown_verified=unknown.count(OutcomeState.VERIFIED),
-            unknown_unavailable=unknown.count(OutcomeState.UNAVAILABLE) + missing,
+            unknown_unavailable=unknown.count(OutcomeState.UNAVAILABLE) + _unseen(pool),
         )
 
     @property
@@ -120,7 +130,6 @@ class EffectCounts:
         counted = [e for e in effects if not e.tolerated and not (e.silent and silence_tolerated)]
         states = [effect.state for effect in counted]
         writes = [effect.effect for effect in counted if effect.state is not EffectState.REJECTED]
-        missing = _untolerated(pool.policy, "records", pool.missing_count) + (1 if pool.open_ended else 0)
         return cls(
             verified=states.count(EffectState.VERIFIED),
             failed=states.count(EffectState.FAILED),
@@ -128,7 +137,7 @@ class EffectCounts:
             silent=0 if silence_tolerated else silent,
             rejected=states.count(EffectState.REJECTED),
             tolerated=len(effects) - len(counted) + (opaque if silence_tolerated else 0),
-            hidden=(0 if silence_tolerated else opaque) + missing,
+            hidden=(0 if silence_tolerated else opaque) + _unseen(pool),
             unlisted=_untolerated(pool.policy, "effects", unlisted) if calls_owed else 0,
             with_receipt=sum(1 for effect in writes if effect.evidence),
             with_key=sum(1 for effect in writes if effect.idempotency_key),
@@ -138,6 +147,10 @@ class EffectCounts:
     def total(self) -> int:
         """Verified + failed + unknown: the denominator of effect integrity."""
         return self.verified + self.failed + self.unknown
+
+    def hold(self, effect: JudgedEffect) -> bool:
+        """Whether an effect of this pool is among those counted by state: what the policy accepts is not."""
+        return not effect.tolerated and not (effect.silent and not self.silent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,13 +173,12 @@ class ProgressCounts:
         without = len(pool.trials) - len(recorded)
         floor = pool.policy.floors.progress
         accepted = pool.policy.tolerates("progress", without) or floor is None or not floor.required
-        missing = _untolerated(pool.policy, "records", pool.missing_count) + (1 if pool.open_ended else 0)
         return cls(
             active=sum(progress.active for progress in recorded),
             with_delta=sum(progress.active_with_delta for progress in recorded),
             waiting=sum(progress.waiting for progress in recorded),
             stale=sum(progress.stale for progress in recorded),
-            trials_without=0 if accepted else without + missing,
+            trials_without=0 if accepted else without + _unseen(pool),
             trials_with=len(recorded),
         )
 
@@ -187,8 +199,7 @@ class CostCounts:
         """Count a pool's money; a missing trial is an uncovered one."""
         costs = [trial.cost_usd for trial in pool.trials if trial.cost_usd is not None]
         estimates = [trial.estimated_usd for trial in pool.trials if trial.estimated_usd is not None]
-        missing = pool.missing_count + (1 if pool.open_ended else 0)
-        uncovered = len(pool.trials) - len(costs) + missing
+        uncovered = len(pool.trials) - len(costs) + pool.missing_count + pool.open_ended
         return cls(
             covered_usd=sum(costs, Decimal(0)),
             covered=len(costs),
@@ -214,11 +225,7 @@ class QualityCounts:
         """Count a pool's grades."""
         completed = [trial for trial in pool.trials if trial.completed]
         graded = [trial for trial in completed if trial.quality is not None]
-        left_out: dict[str, int] = {}
-        for trial in pool.trials:
-            reason = _not_graded(trial)
-            if reason is not None:
-                left_out[reason] = left_out.get(reason, 0) + 1
+        left_out = Counter(reason for trial in pool.trials if (reason := _not_graded(trial)) is not None)
         return cls(
             total=sum((trial.quality for trial in graded if trial.quality is not None), Decimal(0)),
             graded=len(graded),

@@ -10,16 +10,18 @@ The point is monotonicity. Taking evidence away or adding harm never makes a sta
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
 
-from evalbench.ledger import Effect, EffectState, EvidenceRef, Outcome, OutcomeState, ToolCall
+from evalbench.ledger import Effect, EffectState, EvidenceRef, Outcome, OutcomeState, ToolCall, Wait
 
 UNNAMED_PREDICATE = "unnamed_predicate"
 JUDGE_IS_NOT_DESTINATION = "judge_is_not_destination"
 UNKNOWN_VERIFIER_KIND = "unknown_verifier_kind"
 UNKNOWN_STATE = "unknown_state"
 NO_REASON_STATED = "no_reason_stated"
+NO_OUTCOME_RECORDED = "no_outcome_recorded"
 NO_DESTINATION_EVIDENCE = "no_destination_evidence"
 BOUNDARY_BREACHED = "boundary_breached"
 CONFLICTING_OUTCOME = "conflicting_outcome"
@@ -169,6 +171,14 @@ def hold_boundary(effects: Sequence[Effect], calls: Iterable[ToolCall]) -> tuple
         else item
         for item in effects
     )
+
+
+def wait_defect(wait: Wait | None, *, declared: bool | None, outcome: Outcome | None, as_of: datetime) -> str | None:
+    """Why a waiting trial doesn't validly wait at `as_of` (aware UTC), None when it does: `wait_invalid`,
+    `wait_overdue`. One that declared completion or verified its outcome waits for nothing.
+    """
+    verified = outcome is not None and outcome.state is OutcomeState.VERIFIED
+    return "wait_invalid" if wait is None or declared is True or verified else wait.defect_at(as_of)
 
 
 def _identity(record: Effect, keys: Mapping[str, set[str]]) -> tuple[str, str]:

@@ -4,7 +4,6 @@ import posixpath
 from dataclasses import dataclass, replace
 
 from evalbench.accounting import DirectoryState, Disposition
-from evalbench.canonical import sha256_json
 from evalbench.errors import UsageError
 from evalbench.lake.facts import facts_key, read_head, reading, write_facts
 from evalbench.lake.verdicts import write_verdicts
@@ -12,7 +11,7 @@ from evalbench.ledger import Run
 from evalbench.readers.assemble import READER_VERSION
 from evalbench.readers.manifest import external_evalset
 from evalbench.readers.registry import read_directory
-from evalbench.readers.snapshot import NotARun, ReadOptions, Snapshot
+from evalbench.readers.snapshot import NoRunState, NotARun, ReadOptions, Snapshot, run_key_of
 from evalbench.scoring import score_run
 from evalbench.settings import Settings
 from evalbench.storage import ListedEntry, Storage
@@ -45,7 +44,7 @@ class Intake:
         if listed.ignored is not None:
             return DirectoryState(
                 path=listed.path,
-                run_key=sha256_json(listed.path)[:32],
+                run_key=run_key_of(listed.path),
                 disposition=Disposition.IGNORED,
                 reason=listed.ignored,
                 message=f"{listed.path}: {listed.ignored.replace('_', ' ')}",
@@ -78,7 +77,7 @@ class Intake:
         try:
             facts = write_facts(self.lake, result, self.reading)
             write_verdicts(self.lake, facts, score_run(result))
-        except (UnicodeError, ValueError, TypeError, ArithmeticError) as error:
+        except (ValueError, TypeError, ArithmeticError) as error:
             return _no_run(planned.path, _crashed(planned.path, error), snapshot)
         return _run(snapshot, result, facts, Disposition.SCORED)
 
@@ -106,7 +105,7 @@ def take_snapshot(runs: Storage, path: str, max_bytes: int) -> Snapshot | NotARu
     """The bytes of a run directory and of the evalset its plan points to; NotARun when they can't be taken."""
     taken = runs.read_directory(path, max_bytes)
     if taken.problem is not None or taken.newest_mtime is None:
-        disposition = "in_progress" if taken.problem == CHANGED else "quarantined"
+        disposition: NoRunState = "in_progress" if taken.problem == CHANGED else "quarantined"
         return NotARun(disposition=disposition, reason=taken.problem or "unreadable", message=taken.message)
     snapshot = Snapshot(path=path, files=taken.files, newest_mtime=taken.newest_mtime)
     evalset = external_evalset(snapshot)
@@ -144,7 +143,7 @@ def _crashed(path: str, error: Exception) -> NotARun:
 def _no_run(path: str, result: NotARun, snapshot: Snapshot | None = None) -> DirectoryState:
     return DirectoryState(
         path=path,
-        run_key=sha256_json(path)[:32],
+        run_key=run_key_of(path),
         disposition=Disposition(result.disposition),
         reason=result.reason,
         message=result.message,

@@ -2,7 +2,7 @@
 
 Wilson and the zero-event bound hold for one trial per task. With repeats, windows or effects the observations of one
 task hang together, and the interval clusters by task. Every function gives None rather than an interval over nothing.
-Intervals are two-sided at 95 % unless said otherwise.
+Intervals are two-sided, all at 95 %.
 """
 
 import math
@@ -15,6 +15,7 @@ from statistics import NormalDist, fmean, stdev
 from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
+RESAMPLES = 2000
 BOOTSTRAP_SEED = 20_240_229
 
 
@@ -37,11 +38,11 @@ class PairedDifference:
     high: float | None
 
 
-def wilson(successes: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
+def wilson(successes: int, n: int) -> tuple[float, float] | None:
     """Wilson interval of a share of independent trials, None for n = 0."""
     if n == 0:
         return None
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = successes / n
     center = share + z * z / (2 * n)
     spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -51,14 +52,14 @@ def wilson(successes: int, n: int, confidence: float = CONFIDENCE) -> tuple[floa
     return low, high
 
 
-def zero_event_upper(n: int, confidence: float = CONFIDENCE) -> float | None:
+def zero_event_upper(n: int) -> float | None:
     """One-sided upper bound of a rate after no event in n independent trials, None for n = 0."""
-    return None if n == 0 else 1 - math.pow(1 - confidence, 1 / n)
+    return None if n == 0 else 1 - math.pow(1 - CONFIDENCE, 1 / n)
 
 
-def events_needed(limit: float, confidence: float = CONFIDENCE) -> int:
+def events_needed(limit: float) -> int:
     """How many distinct tasks without an event prove a rate of at most `limit` (0 < limit < 1)."""
-    return math.ceil(math.log(1 - confidence) / math.log(1 - limit))
+    return math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - limit))
 
 
 def clustered_se(clusters: Sequence[Sequence[float]]) -> float | None:
@@ -78,7 +79,6 @@ def clustered_se(clusters: Sequence[Sequence[float]]) -> float | None:
 def clustered_interval(
     clusters: Sequence[Sequence[float]],
     bounds: tuple[float, float] = (0.0, 1.0),
-    confidence: float = CONFIDENCE,
 ) -> tuple[float, float] | None:
     """t interval (C - 1 degrees of freedom) of the mean over all observations, cut to what the value can be.
 
@@ -89,7 +89,7 @@ def clustered_interval(
         return None
     filled = [cluster for cluster in clusters if cluster]
     mean = fmean([value for cluster in filled for value in cluster])
-    reach = _t_quantile(len(filled) - 1, confidence) * se
+    reach = _t_quantile(len(filled) - 1) * se
     return max(bounds[0], mean - reach), min(bounds[1], mean + reach)
 
 
@@ -110,7 +110,6 @@ def rate_interval(items: Iterable[Item], binary: bool = False) -> tuple[float, f
 def paired_difference(
     baseline: Mapping[str, Sequence[float]],
     candidate: Mapping[str, Sequence[float]],
-    confidence: float = CONFIDENCE,
 ) -> PairedDifference | None:
     """Difference of per-task means over the same tasks, SE = sd(d)/√n. None with fewer than two tasks.
 
@@ -124,7 +123,7 @@ def paired_difference(
         return None
     differences = [fmean(candidate[task]) - fmean(baseline[task]) for task in sorted(baseline)]
     mean, se = fmean(differences), stdev(differences) / math.sqrt(len(differences))
-    reach = _t_quantile(len(differences) - 1, confidence) * se if se else None
+    reach = _t_quantile(len(differences) - 1) * se if se else None
     return PairedDifference(
         tasks=len(differences),
         mean=mean,
@@ -143,12 +142,7 @@ def mcnemar_exact(only_baseline: int, only_candidate: int) -> float | None:
     return min(1.0, 2 * tail / (1 << n))
 
 
-def bootstrap_ratio(
-    tasks: Sequence[tuple[float, float]],
-    seed: int,
-    resamples: int = 2000,
-    confidence: float = CONFIDENCE,
-) -> tuple[float, float] | None:
+def bootstrap_ratio(tasks: Sequence[tuple[float, float]], seed: int) -> tuple[float, float] | None:
     """Percentile interval of Σ numerator / Σ denominator, resampling whole tasks; for cost per verified outcome.
 
     tasks: (numerator, denominator) per task, in any order. A resample without a denominator counts as unbounded.
@@ -157,21 +151,19 @@ def bootstrap_ratio(
     if len(tasks) < 2:
         return None
     ordered, source = sorted(tasks), random.Random(seed)  # noqa: S311 - resampling, not secrets
-    ratios = sorted(_resampled_ratio(ordered, source) for _ in range(resamples))
-    tail = (1 - confidence) / 2
-    low, high = ratios[math.floor(tail * (resamples - 1))], ratios[math.ceil((1 - tail) * (resamples - 1))]
+    ratios = sorted(_resampled_ratio(ordered, source) for _ in range(RESAMPLES))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = ratios[math.floor(tail * (RESAMPLES - 1))], ratios[math.ceil((1 - tail) * (RESAMPLES - 1))]
     return None if math.isinf(high) else (low, high)
 
 
-def ratio_interval_by_task(
-    rows: Iterable[tuple[str, float, float]], seed: int = BOOTSTRAP_SEED
-) -> tuple[float, float] | None:
+def ratio_interval_by_task(rows: Iterable[tuple[str, float, float]]) -> tuple[float, float] | None:
     """`bootstrap_ratio` over (task, numerator, denominator) rows, those of one task summed first."""
     by_task: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for task, numerator, denominator in rows:
         by_task[task].append((numerator, denominator))
     sums = [(math.fsum(n for n, _ in pairs), math.fsum(d for _, d in pairs)) for pairs in by_task.values()]
-    return bootstrap_ratio(sums, seed)
+    return bootstrap_ratio(sums, BOOTSTRAP_SEED)
 
 
 def _resampled_ratio(tasks: Sequence[tuple[float, float]], source: random.Random) -> float:
@@ -180,5 +172,5 @@ def _resampled_ratio(tasks: Sequence[tuple[float, float]], source: random.Random
     return math.fsum(pair[0] for pair in drawn) / denominator if denominator else math.inf
 
 
-def _t_quantile(degrees: int, confidence: float) -> float:
-    return float(stdtrit(degrees, (1 + confidence) / 2))
+def _t_quantile(degrees: int) -> float:
+    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))

@@ -59,7 +59,6 @@ class JudgedTrial:
     outcome_said: bool
     waiting: bool
     wait_defect: str | None
-    completed: bool
     effects: tuple[JudgedEffect, ...]
     opaque: bool
     forbidden_calls: int
@@ -82,6 +81,11 @@ class JudgedTrial:
     def verified(self) -> bool:
         """The outcome was verified at the destination."""
         return self.outcome.state is OutcomeState.VERIFIED
+
+    @property
+    def completed(self) -> bool:
+        """The trial ran to its end as its record says."""
+        return self.trial.status is TrialStatus.COMPLETED
 
     @property
     def ended(self) -> bool:
@@ -129,7 +133,6 @@ def _judge(
         outcome_said=said,
         waiting=waiting,
         wait_defect=wait_defect,
-        completed=trial.status is TrialStatus.COMPLETED,
         effects=effects,
         opaque=opaque,
         forbidden_calls=_forbidden_calls(trial, policy),
@@ -168,7 +171,7 @@ def _outcome(
     for outcome in (*found, *attested):
         merged = outcome if merged is None else evidence.merge_outcomes(merged, outcome)
     if merged is None:
-        missing = "comparator_row_missing" if attestations else "no_outcome_recorded"
+        missing = "comparator_row_missing" if attestations else evidence.NO_OUTCOME_RECORDED
         return Outcome(state=OutcomeState.UNAVAILABLE, reason=missing, ref=trial.ref), False
     return merged, evidence.states_a_state(merged)
 
@@ -192,12 +195,10 @@ def _attested(attestation: Attestation, verdict: Verdict) -> Outcome:
 
 
 def _wait(trial: Trial, declared: bool | None, outcome: Outcome, as_of: datetime) -> tuple[bool, str | None]:
-    """(validly waiting, defect). A trial that declared completion or verified its outcome waits for nothing."""
+    """(validly waiting, defect)."""
     if trial.status is not TrialStatus.WAITING:
         return False, None
-    if trial.wait is None or declared is True or outcome.state is OutcomeState.VERIFIED:
-        return False, "wait_invalid"
-    defect = trial.wait.defect_at(as_of)
+    defect = evidence.wait_defect(trial.wait, declared=declared, outcome=outcome, as_of=as_of)
     return defect is None, defect
 
 

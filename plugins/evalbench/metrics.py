@@ -31,23 +31,16 @@ class Metric:
     unavailable_reasons: dict[str, int]
 
 
-def run_metrics(
-    verdicts: Iterable[Verdict],
-    thresholds: Mapping[str, Decimal],
-    default_threshold: Decimal = BEST_SCORE,
-) -> dict[str, Metric]:
+def run_metrics(verdicts: Iterable[Verdict], thresholds: Mapping[str, Decimal]) -> dict[str, Metric]:
     """Metric per name, sorted by name; the order of verdicts never matters.
 
-    thresholds: pass threshold by metric name (a policy's). Without one a comparator passes at `default_threshold`,
-    an evaluator at its best possible value, and a count or latency not at all.
+    thresholds: pass threshold by metric name (a policy's). Without one a metric passes at its best possible value, and
+    a count or latency not at all.
     """
     by_name: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         by_name[metric_name(verdict)].append(verdict)
-    return {
-        name: _metric(rows, thresholds.get(name, _own_threshold(rows[0], default_threshold)))
-        for name, rows in sorted(by_name.items())
-    }
+    return {name: _metric(rows, thresholds.get(name, best_value(rows[0]))) for name, rows in sorted(by_name.items())}
 
 
 def metric_name(verdict: Verdict) -> str:
@@ -62,11 +55,6 @@ def best_value(verdict: Verdict) -> Decimal | None:
     if verdict.source == "harness":
         return None if verdict.scorer_type in TELEMETRY_SCORERS else BEST_SCORE
     return _TOP_VALUES.get(verdict.name, Decimal(1))
-
-
-def _own_threshold(verdict: Verdict, default_threshold: Decimal) -> Decimal | None:
-    best = best_value(verdict)
-    return default_threshold if best is not None and verdict.source == "harness" else best
 
 
 def _metric(rows: list[Verdict], threshold: Decimal | None) -> Metric:

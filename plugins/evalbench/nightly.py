@@ -10,9 +10,9 @@ from evalbench import pipeline
 from evalbench.accounting import DirectoryState
 from evalbench.lake.plans import Plan, batches, plan_id_of, read_plan
 from evalbench.lake.reports import read_report
-from evalbench.publishing import Published
 from evalbench.report import Document
 from evalbench.settings import Settings
+from evalbench.sinks.parquet import Published
 from evalbench.storage import Storage
 
 LABEL_CHARS = 120

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from evalbench.errors import PolicyError
+from evalbench.yaml_keys import check_keys
 
 
 class Strict(BaseModel):
@@ -18,18 +19,10 @@ class Strict(BaseModel):
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """SafeLoader that refuses a key given twice, where plain YAML would silently keep the last."""
+    """SafeLoader that refuses a key given twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        seen: set[str] = set()
-        for key_node, _ in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a key must be a text", key_node.start_mark)
-            if key_node.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key_node.value!r} is given twice", key_node.start_mark
-                )
-            seen.add(key_node.value)
+        check_keys(node)
         return super().construct_mapping(node, deep)
 
 

@@ -26,6 +26,7 @@ from evalbench.lake.index import Index, changed_dates, read_index, updated, writ
 from evalbench.lake.plans import (
     Plan,
     content_plan_id,
+    in_range,
     plan_id_of,
     read_result,
     read_results,
@@ -34,11 +35,12 @@ from evalbench.lake.plans import (
 )
 from evalbench.lake.reports import write_report
 from evalbench.lake.verdicts import read_scored
-from evalbench.publishing import Published, publish_day, publish_operations
+from evalbench.publishing import publish_day, publish_operations
 from evalbench.readers.registry import recognise
 from evalbench.report import Document, is_provisional
 from evalbench.rulebook import read_rules
 from evalbench.settings import FailOnHold, Settings
+from evalbench.sinks.parquet import Published
 from evalbench.standing import Standing
 from evalbench.storage import Storage
 from evalbench.writing import write_summary
@@ -69,7 +71,7 @@ def discover(
         )
     name = plan_id_of(plan_id) if plan_id is not None else content_plan_id(since, until, entries)
     plan = Plan(plan_id=name, since=since, until=until, entries=entries)
-    plan = replace(plan, entries=tuple(_in_range(plan, entry) for entry in entries))
+    plan = replace(plan, entries=tuple(_left_out(plan, entry) for entry in entries))
     write_plan(intake.lake, plan)
     return plan
 
@@ -204,8 +206,7 @@ def decide_standing(
     if not lake.root.is_dir():
         raise UsageError(f"{lake}: no such lake; `evalbench run RUNS --lake {lake}` makes one")
     standing = Standing.of(lake, read_index(lake), read_rules(settings, baseline), store=False)
-    scope = Plan(plan_id="", since=since, until=until, entries=())
-    days = [day for day in standing.days if scope.covers(day)]
+    days = [day for day in standing.days if in_range(day, since, until)]
     return standing.report(days, candidates, settings.now().date())
 
 
@@ -214,7 +215,8 @@ def _check_range(since: date | None, until: date | None) -> None:
         raise UsageError(f"since {since} is after until {until}; give the earlier date first")
 
 
-def _in_range(plan: Plan, entry: DirectoryState) -> DirectoryState:
+def _left_out(plan: Plan, entry: DirectoryState) -> DirectoryState:
+    """The entry, out of range where it would be decided on a date that isn't asked for."""
     ends_here = entry.disposition not in (Disposition.PLANNED, Disposition.UNCHANGED)
     if ends_here or entry.run_date is None or plan.covers(entry.run_date):
         return entry

@@ -199,8 +199,13 @@ class Policy(Strict):
 
     @property
     def policy_hash(self) -> str:
-        """sha256 of the canonical JSON of the validated policy; description left out."""
-        return sha256_json(self.model_dump(mode="json", exclude={"description"}))
+        """sha256 of the canonical JSON of `meaning`."""
+        return sha256_json(self.meaning)
+
+    @property
+    def meaning(self) -> dict[str, object]:
+        """The validated policy in JSON types, description left out."""
+        return self.model_dump(mode="json", exclude={"description"})
 
     def tolerates(self, absence: Absence, count: int) -> bool:
         """Whether `count` absences of this name are accepted."""

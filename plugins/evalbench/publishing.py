@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 
 from evalbench.accounting import DirectoryState, Disposition
@@ -14,7 +13,7 @@ from evalbench.readers.assemble import READER_VERSION
 from evalbench.routing import Routing
 from evalbench.settings import SummariesMode
 from evalbench.signals import SIGNALS_VERSION
-from evalbench.sinks.parquet import partition_path, publish_partition
+from evalbench.sinks.parquet import Published, partition_path, publish_partition
 from evalbench.standing import DecidedDay
 from evalbench.storage import Storage
 from evalbench.summaries.offline import OFFLINE_VERSION
@@ -32,23 +31,6 @@ VERSIONS = CodeVersions(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """Partition files by what became of them."""
-
-    written: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-
-    def __add__(self, other: "Published") -> "Published":
-        """Both together."""
-        return Published(
-            written=self.written + other.written,
-            unchanged=self.unchanged + other.unchanged,
-            removed=self.removed + other.removed,
-        )
-
-
 def publish_day(lake: Storage, day: DecidedDay, routing: Routing, summaries: SummariesMode) -> Published:
     """Replace a date's partitions of every table; a date without runs has none."""
     if not day.runs:
@@ -56,8 +38,7 @@ def publish_day(lake: Storage, day: DecidedDay, routing: Routing, summaries: Sum
         return Published(removed=tuple(path for path in paths if lake.delete(path)))
     texts = [write_summary(lake, scored, summaries) for scored in day.runs]
     rows = partition_rows(day.day, day.runs, day.decided, texts, routing, VERSIONS)
-    done = publish_partition(lake, day.day, rows)
-    return Published(written=done.changed, unchanged=done.unchanged)
+    return publish_partition(lake, day.day, rows)
 
 
 def publish_operations(
@@ -79,7 +60,7 @@ def publish_operations(
 
 def _entry(lake: Storage, state: DirectoryState) -> EntryState:
     """A state as a row; with its run's names where its facts are in the lake."""
-    known = state.facts is not None and lake.exists(state.facts)
+    facts = state.facts if state.facts is not None and lake.exists(state.facts) else None
     return EntryState(
         path=state.path,
         state=state.disposition.value,
@@ -89,7 +70,7 @@ def _entry(lake: Storage, state: DirectoryState) -> EntryState:
         run_id=state.run_id,
         run_time=state.run_time,
         content=state.content,
-        run=read_head(lake, state.facts) if known and state.facts is not None else None,
+        run=None if facts is None else read_head(lake, facts),
     )
 
 

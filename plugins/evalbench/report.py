@@ -105,7 +105,7 @@ def run_document(
             "missing": list(score.missing),
             "components": {name: plain(asdict(component)) for name, component in score.components.items()},
         },
-        "metrics": {name: _metric(metric) for name, metric in run_metrics(scored.verdicts, thresholds).items()},
+        "metrics": {name: metric_document(metric) for name, metric in run_metrics(scored.verdicts, thresholds).items()},
         "defects": len(run.defects),
     }
 
@@ -188,7 +188,8 @@ def _signal(signal: Signal) -> Document:
     }
 
 
-def _metric(metric: Metric) -> Document:
+def metric_document(metric: Metric) -> Document:
+    """A metric, with its denominator and what was left out."""
     return {
         "value": plain(metric.value),
         "numerator": plain(metric.numerator),

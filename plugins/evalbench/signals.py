@@ -104,7 +104,7 @@ def effect_integrity(pool: Pool) -> Signal:
         Item(task=trial.trial.task_id, value=float(effect.state is EffectState.VERIFIED))
         for trial in pool.trials
         for effect in trial.effects
-        if effect.state is not EffectState.REJECTED and not effect.tolerated and (counts.silent or not effect.silent)
+        if effect.state is not EffectState.REJECTED and counts.hold(effect)
     ]
     return Signal(
         name="effect_integrity",

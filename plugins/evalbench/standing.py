@@ -1,6 +1,7 @@
 """The facts that stand, and what they decide on each date."""
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache, partial
@@ -8,7 +9,7 @@ from functools import lru_cache, partial
 from evalbench.accounting import Accounting, DirectoryState
 from evalbench.decided import DecidedSubject
 from evalbench.errors import UsageError
-from evalbench.lake.index import Index
+from evalbench.lake.index import Index, IndexEntry
 from evalbench.lake.verdicts import read_scored
 from evalbench.ledger import ScoredRun
 from evalbench.report import Document, decision_document, document, run_document
@@ -30,39 +31,49 @@ class DecidedDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """An index, the operator's rules, and how a run comes from the lake."""
+    """An index (also by run date), the operator's rules, and how a run comes from the lake."""
 
     index: Index
+    by_day: Mapping[date, Sequence[IndexEntry]]
     rules: Rules
     load: Callable[[str], ScoredRun]
 
     @classmethod
     def of(cls, lake: Storage, index: Index, rules: Rules, *, store: bool) -> "Standing":
         """What stands in a lake. store: keep verdicts that had to be computed."""
-        return cls(index=index, rules=rules, load=lru_cache(RUNS_HELD)(partial(read_scored, lake, store=store)))
+        by_day: dict[date, list[IndexEntry]] = defaultdict(list)
+        for entry in index.values():
+            by_day[entry.run_date].append(entry)
+        return cls(
+            index=index,
+            by_day=dict(by_day),
+            rules=rules,
+            load=lru_cache(RUNS_HELD)(partial(read_scored, lake, store=store)),
+        )
 
     @property
     def days(self) -> tuple[date, ...]:
         """Dates with a run, sorted."""
-        return tuple(sorted({entry.run_date for entry in self.index.values()}))
+        return tuple(sorted(self.by_day))
 
     def followers(self, changed: Iterable[date]) -> frozenset[date]:
         """Dates with a run whose window may hold one of the `changed` dates, themselves left out."""
-        reach = self.rules.longest_window - 1
-        return frozenset(
-            day for day in self.days for source in changed if source < day <= source + timedelta(days=reach)
-        )
+        sources = frozenset(changed)
+        return frozenset(day for day in self.by_day if not sources.isdisjoint(self._window(day)[1:]))
 
     def on(self, day: date) -> DecidedDay:
         """Decide a date. Raises PipelineError when facts are missing or damaged."""
-        first = day - timedelta(days=self.rules.longest_window - 1)
-        entries = [entry for entry in self.index.values() if first <= entry.run_date <= day]
+        entries = [entry for before in self._window(day) for entry in self.by_day.get(before, ())]
         runs = [self.load(entry.facts) for entry in sorted(entries, key=lambda entry: (entry.run_time, entry.path))]
         return DecidedDay(
             day=day,
             runs=tuple(scored for scored in runs if scored.run.run_date == day),
             decided=decide_day(day, runs, self.rules),
         )
+
+    def _window(self, day: date) -> list[date]:
+        """The days of the longest window that ends on `day`, itself first."""
+        return [day - timedelta(days=back) for back in range(self.rules.longest_window)]
 
     def report(
         self,

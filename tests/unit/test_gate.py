@@ -303,6 +303,16 @@ def test_a_tolerated_absence_is_accepted_up_to_its_count() -> None:
     assert Verdict.INSUFFICIENT_EVIDENCE == decision(spoil(one, 2, **silent), by=tolerant).verdict
 
 
+def test_evidence_the_policy_accepts_stands_behind_no_check() -> None:
+    """A check over effects names the trials of the effects it counts, and no other."""
+    silent = spoil(GOOD, 3, effects=None, calls=(call(),))
+    tolerant = policy(STRICT + "tolerate:\n  effects: {up_to: 1, reason: read-only sandbox}\n")
+    for by, named in ((policy(STRICT), 1), (tolerant, 0)):
+        made = decision(silent, by=by)
+        checks = [check(made, name) for name in ("coverage.effects", "unknown_effects", "floor.effect_integrity")]
+        assert [named, named, named] == [len(found.trials) for found in checks]
+
+
 def test_a_tolerated_absence_of_effects_covers_a_pool_without_any_call() -> None:
     """No effect was observed, and the policy accepts that by name; without the name it fires."""
     nothing = run(*(trial(t, effects=(), calls=()) for t in ("t1", "t2")))

@@ -5,6 +5,7 @@ from statistics import fmean
 import pytest
 
 from evalbench.intervals import (
+    BOOTSTRAP_SEED,
     Item,
     bootstrap_ratio,
     clustered_interval,
@@ -154,4 +155,5 @@ def test_trials_of_one_task_are_resampled_together() -> None:
     """One task repeated is one task: no interval."""
     assert ratio_interval_by_task([("a", 1.0, 1.0)] * 5) is None
     rows = [("a", 1.0, 1.0), ("b", 2.0, 1.0), ("a", 3.0, 1.0), ("c", 1.5, 1.0)]
-    assert bootstrap_ratio([(4.0, 2.0), (2.0, 1.0), (1.5, 1.0)], seed=5) == ratio_interval_by_task(rows, seed=5)
+    by_task = [(4.0, 2.0), (2.0, 1.0), (1.5, 1.0)]
+    assert bootstrap_ratio(by_task, seed=BOOTSTRAP_SEED) == ratio_interval_by_task(rows)

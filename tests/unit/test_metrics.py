@@ -124,25 +124,25 @@ def test_a_metric_over_nothing_is_null() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "thresholds", "default", "passed"),
+    ("verdict", "thresholds", "passed"),
     [
-        (a_verdict("goal_completion", "66.7"), {}, "100", 0),
-        (a_verdict("goal_completion", "66.7"), {"goal_completion": Decimal(60)}, "100", 1),
-        (a_verdict("goal_completion", "66.7"), {}, "50", 1),
-        (a_verdict("tool_order.graded", "1", source="evaluator"), {}, "100", 1),
-        (a_verdict("tool_order.graded", "0.999999999", source="evaluator"), {}, "50", 0),
-        (a_verdict("tool_order.graded", "0.8", source="evaluator"), {"tool_order.graded": Decimal("0.8")}, "100", 1),
-        (a_verdict("evalbench_parity.jaccard", "99", source="evaluator"), {}, "50", 0),
-        (a_verdict("evalbench_parity.jaccard", "100", source="evaluator"), {}, "100", 1),
-        (a_verdict("turn_count", "8", "turn_count"), {}, "1", None),
-        (a_verdict("turn_count", "8", "turn_count"), {"turn_count": Decimal(5)}, "100", 1),
+        (a_verdict("goal_completion", "66.7"), {}, 0),
+        (a_verdict("goal_completion", "66.7"), {"goal_completion": Decimal(60)}, 1),
+        (a_verdict("goal_completion", "100"), {}, 1),
+        (a_verdict("tool_order.graded", "1", source="evaluator"), {}, 1),
+        (a_verdict("tool_order.graded", "0.999999999", source="evaluator"), {}, 0),
+        (a_verdict("tool_order.graded", "0.8", source="evaluator"), {"tool_order.graded": Decimal("0.8")}, 1),
+        (a_verdict("evalbench_parity.jaccard", "99", source="evaluator"), {}, 0),
+        (a_verdict("evalbench_parity.jaccard", "100", source="evaluator"), {}, 1),
+        (a_verdict("turn_count", "8", "turn_count"), {}, None),
+        (a_verdict("turn_count", "8", "turn_count"), {"turn_count": Decimal(5)}, 1),
     ],
 )
 def test_the_threshold_is_the_policys_else_the_best_possible_value(
-    verdict: Verdict, thresholds: dict[str, Decimal], default: str, passed: int | None
+    verdict: Verdict, thresholds: dict[str, Decimal], passed: int | None
 ) -> None:
-    """Comparators pass at the default, evaluators at their top, counts and latencies not at all."""
-    assert passed == run_metrics([verdict], thresholds, Decimal(default))[verdict.name].passed
+    """Comparators pass at 100, evaluators at their top, counts and latencies not at all."""
+    assert passed == run_metrics([verdict], thresholds)[verdict.name].passed
 
 
 def test_the_criteria_of_a_rubric_are_one_metric() -> None:

@@ -108,8 +108,8 @@ def test_publishing_twice_changes_nothing(tmp_path: Path) -> None:
     first = publish(tmp_path, RUNS, POLICIES)
     files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     again = publish(tmp_path, RUNS, POLICIES)
-    assert [(len(PUBLISHED_TABLES), 0)] == [(len(done.changed), len(done.unchanged)) for done in first]
-    assert [(0, len(PUBLISHED_TABLES))] == [(len(done.changed), len(done.unchanged)) for done in again]
+    assert [(len(PUBLISHED_TABLES), 0)] == [(len(done.written), len(done.unchanged)) for done in first]
+    assert [(0, len(PUBLISHED_TABLES))] == [(len(done.written), len(done.unchanged)) for done in again]
     assert files == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
 
 
@@ -127,7 +127,7 @@ def test_a_deleted_partition_comes_back_byte_for_byte(tmp_path: Path) -> None:
     before = bytes_below(tmp_path)
     lost = "trends/signals/run_date=2026-03-02/part-0.parquet"
     (tmp_path / lost).unlink()
-    assert [(lost,)] == [done.changed for done in publish(tmp_path, RUNS, POLICIES)]
+    assert [(lost,)] == [done.written for done in publish(tmp_path, RUNS, POLICIES)]
     assert before == bytes_below(tmp_path)
 
 
@@ -160,4 +160,4 @@ def test_leaving_normally_finalizes(tmp_path: Path) -> None:
     with ParquetSink(Storage(str(tmp_path)), DAY) as sink:
         sink.write(table_named("runs"), [])
     assert sink.published is not None
-    assert ("trends/runs/run_date=2026-03-02/part-0.parquet",) == sink.published.changed
+    assert ("trends/runs/run_date=2026-03-02/part-0.parquet",) == sink.published.written

@@ -218,7 +218,7 @@ def test_a_record_that_contradicts_the_harness_is_reported(field: str, record: d
 @pytest.mark.parametrize(
     ("code", "files"),
     [
-        ("invalid_record", {"trials.jsonl": "{\n" * 1000 + _records(RECORD)}),
+        ("unreadable_line", {"trials.jsonl": "{\n" * 1000 + _records(RECORD)}),
         ("wrong_field_count", _harness(**{"scores.csv": "comparator,id,score\n" + "x\n" * 1000})),
     ],
 )

@@ -1,7 +1,8 @@
 """The shapes every page is made of."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, JustifyMethod, OverflowMethod
@@ -9,6 +10,9 @@ from rich.containers import Lines
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+Document: TypeAlias = Mapping[str, Any]
+"""What a verb answers, as JSON types."""
 
 SEGMENT = re.compile(r"[^\s/_.-]*[\s/_.-]|[^\s/_.-]+")
 

@@ -11,6 +11,7 @@ from evalbench.cli.render import PENDING, accounting_lines, decisions_page, wher
 from evalbench.cli.terminal import emit_json, emit_page, progress_bar, say
 from evalbench.cli.words import clean
 from evalbench.errors import UsageError
+from evalbench.lake.plans import in_range
 
 ALL_PASS, ANY_FAIL, ANY_INSUFFICIENT = 0, 3, 4
 
@@ -31,10 +32,7 @@ class Scope:
 
     def may_hold(self, day: str | None) -> bool:
         """Whether a run of this date, if it has one, is in range."""
-        if day is None:
-            return True
-        when = date.fromisoformat(day)
-        return (self.since is None or self.since <= when) and (self.until is None or when <= self.until)
+        return day is None or in_range(date.fromisoformat(day), self.since, self.until)
 
     @classmethod
     def of(

@@ -2,17 +2,14 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from evalbench.cli.layout import Name, columns, labelled, to_copy
+from evalbench.cli.layout import Document, Name, columns, labelled, to_copy
 from evalbench.cli.render_decision import decision_block, decision_word
 from evalbench.cli.words import NOTHING, clean, counted, few, suite_name
-
-Document: TypeAlias = Mapping[str, Any]
 
 EXAMPLE_QUERY = "SELECT decision, candidate, suite, run_date, decided_by FROM decisions ORDER BY ALL"
 PENDING = ("quarantined", "in_progress")
@@ -20,7 +17,7 @@ SHOWN_STATES = 10
 
 
 def decisions_page(report: Document, pending: Sequence[Document] = ()) -> list[RenderableType]:
-    """The board when there are several decisions, then every decision. pending: see `pending_in`."""
+    """The board when there are several decisions, then every decision. pending: those in scope of PENDING."""
     decisions: Sequence[Document] = report["decisions"]
     if not decisions:
         return [Text(_nothing_decided(pending))]

@@ -1,17 +1,15 @@
 """One decision for people: the word and what decided it first, then what it rests on, then the numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evalbench.cli.layout import columns, labelled, listing
+from evalbench.cli.layout import Document, columns, labelled, listing
 from evalbench.cli.words import NOTHING, clean, counted, few, fraction, in_unit, money, plural, rate, suite_name
-
-Document: TypeAlias = Mapping[str, Any]
+from evalbench.gate.wording import trial_name
 
 DECISION_STYLES = {"PASS": "bold green", "FAIL": "bold red", "INSUFFICIENT_EVIDENCE": "bold yellow"}
 SIGNAL_NAMES = {
@@ -60,15 +58,10 @@ def _decided(decision: Document) -> list[RenderableType]:
     check = next(check for check in decision["checks"] if check["name"] == name)
     proven = "proven" if check["proven"] else "not proven: evidence is missing"
     said = Text.assemble(("Decided by ", ""), (clean(name), "bold"), f" ({proven}): {clean(check['reason'])}")
-    trials = list(dict.fromkeys(_trial(ref) for ref in check["trials"]))
+    trials = list(dict.fromkeys(trial_name(clean(ref["task_id"]), ref["trial"]) for ref in check["trials"]))
     unsaid = bool(trials) and trials[0] not in clean(check["reason"])
     which = f" ({few(trials, SHOWN_TRIALS)})" if unsaid else ""
     return [said, Text(f"Next: {clean(check['next_step'])}{which}")]
-
-
-def _trial(ref: Document) -> str:
-    """The task, and the trial's number where a task has several."""
-    return clean(ref["task_id"]) if ref["trial"] in (None, 0) else f"{clean(ref['task_id'])}#{ref['trial']}"
 
 
 def _basis(decision: Document) -> Iterator[tuple[str, str]]:

@@ -1,17 +1,14 @@
 """One run's scores, and one directory's diagnosis, for people."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evalbench.cli.layout import columns, labelled
+from evalbench.cli.layout import Document, columns, labelled
 from evalbench.cli.words import NOTHING, clean, counted, number, plural
-
-Document: TypeAlias = Mapping[str, Any]
 
 SHOWN_DEFECTS = 20
 SHOWN_PLACES = 3

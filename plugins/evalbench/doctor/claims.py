@@ -13,14 +13,12 @@ from evalbench.comparators import SQL_SCORERS, TELEMETRY_SCORERS
 from evalbench.decimals import digits
 from evalbench.ledger import EvidenceRef, ScoredRun, SummaryClaim, TrialStatus
 from evalbench.metrics import Metric, run_metrics
+from evalbench.readers.evalbench.reader import SUMMARY
+from evalbench.readers.evalbench.scorer_types import DATASET_QUALITY_ROWS
 
-SUMMARY = "summary.csv"
 EXECUTABLE = "executable"
 # Metrics whose row holds mean and sum instead of target and count.
-GRADES = frozenset({
-    "dataset_quality", "tool_activation_faithfulness", "discoverability_coverage", "error_recovery_coverage",
-    "composition_coverage", "cuj_diversity", "skills_best_practices",
-})  # fmt: skip
+GRADES = frozenset({"dataset_quality", *DATASET_QUALITY_ROWS, "skills_best_practices"})
 COLUMNS = ("metric_score", "correct_results_count", "total_results_count")
 SAME = Decimal("0.000001")
 

@@ -1,7 +1,6 @@
 """The whole diagnosis of a run directory, and its JSON document."""
 
 from dataclasses import asdict, dataclass, field
-from decimal import Decimal
 
 from evalbench.doctor.claims import ClaimReview, review_claims
 from evalbench.doctor.finding import Finding
@@ -9,8 +8,8 @@ from evalbench.doctor.findings import findings, run_health, secret_findings
 from evalbench.doctor.secret_places import secret_places
 from evalbench.health import Health
 from evalbench.ledger import Defect, EvidenceRef, Run, ScoredRun
-from evalbench.metrics import Metric
 from evalbench.readers.snapshot import NotARun, Snapshot
+from evalbench.report import metric_document, plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,28 +83,17 @@ def _claim(review: ClaimReview) -> dict[str, object]:
     return {
         "metric": review.metric,
         "claimed": {
-            "metric_score": _number(claim.score),
-            "correct": _number(claim.correct),
-            "total": _number(claim.total),
+            "metric_score": plain(claim.score),
+            "correct": plain(claim.correct),
+            "total": plain(claim.total),
         }
         if claim
         else None,
         "reads_as": review.reads_as,
-        "recomputed": _metric(review.recomputed) if review.recomputed else None,
+        "recomputed": metric_document(review.recomputed) if review.recomputed else None,
         "misleading": list(review.misleading),
         "why": review.why,
         "where": _ref(review.ref) if review.ref else None,
-    }
-
-
-def _metric(metric: Metric) -> dict[str, object]:
-    return {
-        "value": _number(metric.value),
-        "numerator": _number(metric.numerator),
-        "denominator": metric.denominator,
-        "passed": metric.passed,
-        "unavailable": metric.unavailable,
-        "unavailable_reasons": metric.unavailable_reasons,
     }
 
 
@@ -122,7 +110,3 @@ def defect_document(defect: Defect) -> dict[str, object]:
 
 def _ref(ref: EvidenceRef) -> dict[str, object]:
     return {"file": ref.file, "row": ref.row, "field": ref.field}
-
-
-def _number(value: Decimal | None) -> float | None:
-    return None if value is None else float(value)

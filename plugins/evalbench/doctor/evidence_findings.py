@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from evalbench.doctor.finding import Finding, first_places, most_common, some, trials_of
+from evalbench.evidence import NO_OUTCOME_RECORDED, NO_REASON_STATED, wait_defect
 from evalbench.gate.case import as_of
 from evalbench.ledger import Effect, EffectState, OutcomeState, Run, Trial, TrialStatus
 
-NO_OUTCOME = "no_outcome_recorded"
 NOBODY_JUDGES = "No outcome here is verified: a policy must attest a comparator, or trials.jsonl must record it."
 
 
@@ -36,11 +36,11 @@ def _outcomes(run: Run) -> Iterator[Finding]:
     by_reason: dict[str, list[Trial]] = defaultdict(list)
     for trial in run.trials:
         if trial.outcome is None:
-            by_reason[NO_OUTCOME].append(trial)
+            by_reason[NO_OUTCOME_RECORDED].append(trial)
         elif trial.outcome.state is OutcomeState.UNAVAILABLE:
-            by_reason[trial.outcome.reason or "no_reason_stated"].append(trial)
+            by_reason[trial.outcome.reason or NO_REASON_STATED].append(trial)
     for reason, found in sorted(by_reason.items()):
-        if reason == NO_OUTCOME and len(found) == len(run.trials) and run.format == "evalbench":
+        if reason == NO_OUTCOME_RECORDED and len(found) == len(run.trials) and run.format == "evalbench":
             said = NOBODY_JUDGES
         else:
             said = f"{trials_of(len(found), len(run.trials))} have no verdict on their outcome ({reason})."
@@ -55,7 +55,7 @@ def _effects(run: Run) -> Iterator[Finding]:
         total += len(trial.effects or ())
         for effect in trial.effects or ():
             if effect.state is EffectState.UNKNOWN:
-                by_reason[effect.reason or "no_reason_stated"].append(effect)
+                by_reason[effect.reason or NO_REASON_STATED].append(effect)
     for reason, found in sorted(by_reason.items()):
         said = f"{len(found)} of {total} effect records are unknown ({reason})."
         refs = first_places(effect.ref for effect in found)
@@ -82,7 +82,10 @@ def _waits(run: Run) -> Iterator[Finding]:
     by_defect: dict[str, list[Trial]] = defaultdict(list)
     waiting = [trial for trial in run.trials if trial.status is TrialStatus.WAITING]
     for trial in waiting:
-        if defect := _wait_defect(trial, run):
+        defect = wait_defect(
+            trial.wait, declared=trial.declared_complete, outcome=trial.outcome, as_of=as_of(run.run_date)
+        )
+        if defect is not None:
             by_defect[defect].append(trial)
     meaning = {
         "wait_invalid": "lack owner, decision, due or resume_state, or have declared or verified something already",
@@ -92,10 +95,3 @@ def _waits(run: Run) -> Iterator[Finding]:
         said = f"{len(found)} of {len(waiting)} waits don't count as waits: they {meaning[defect]}."
         refs = first_places(trial.wait.ref if trial.wait else trial.ref for trial in found)
         yield Finding(kind="waits", code=defect, count=len(found), message=said, refs=refs)
-
-
-def _wait_defect(trial: Trial, run: Run) -> str | None:
-    verified = trial.outcome is not None and trial.outcome.state is OutcomeState.VERIFIED
-    if trial.wait is None or trial.declared_complete is True or verified:
-        return "wait_invalid"
-    return trial.wait.defect_at(as_of(run.run_date))

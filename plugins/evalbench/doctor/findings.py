@@ -19,6 +19,7 @@ from evalbench.ledger import (
     Verdict,
 )
 from evalbench.metrics import metric_name
+from evalbench.pool import missing_trials
 from evalbench.readers.manifest import FILE as MANIFEST
 
 ENOUGH_ROWS = 5
@@ -68,14 +69,12 @@ def _missing_trials(run: Run) -> Iterator[Finding]:
         said = "No plan is reachable (neither run.yaml nor the evalset): a trial that left no record can't be missed."
         yield Finding(kind="plan", code="plan_observed", count=1, message=said)
         return
-    planned: Counter[str] = Counter()
-    for task in run.plan.tasks:
-        planned[task.task_id] += task.trials
-    missing = planned - Counter(trial.task_id for trial in run.trials)
+    missing = missing_trials(run)
     if missing:
-        named = some(sorted(missing), missing.total())
-        said = f"{missing.total()} of {planned.total()} planned trials left no record: {named}."
-        yield Finding(kind="plan", code="missing_trials", count=missing.total(), message=said)
+        count = sum(item.count for item in missing)
+        named = some([item.task_id for item in missing], count)
+        said = f"{count} of {run.plan.trials} planned trials left no record: {named}."
+        yield Finding(kind="plan", code="missing_trials", count=count, message=said)
 
 
 def _crashed(run: Run) -> Iterator[Finding]:

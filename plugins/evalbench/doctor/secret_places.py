@@ -7,11 +7,10 @@ from evalbench.ledger import EvidenceRef
 from evalbench.readers.csv_table import Table, read_table
 from evalbench.readers.evalbench.configs import read_configs
 from evalbench.readers.evalbench.defect_log import DefectLog
+from evalbench.readers.evalbench.reader import CONFIGS
 from evalbench.readers.evalbench.redaction import Redactor
 from evalbench.readers.redact import REDACTED, is_secret_key
 from evalbench.readers.snapshot import Snapshot, TooManyRecordsError
-
-CONFIGS = "configs.csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from evalbench.evaluators.base import Absent, Evaluator
 from evalbench.evaluators.matching import attempt
 from evalbench.ledger import Trial, Verdict
+from evalbench.names import SEPARATOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class EvalbenchParity(Evaluator):
 
 
 def _names_a_server(name: str) -> bool:
-    server, separator, tool = name.partition("__")
+    server, separator, tool = name.partition(SEPARATOR)
     return bool(server and separator and tool)
 
 

@@ -23,7 +23,6 @@ class Coverage(Check):
         *,
         what: str,
         trials: tuple[TrialRef, ...] = (),
-        worst_denominator: Exact | None = None,
     ) -> CheckResult:
         """numerator / denominator against the required share; null requirement = reported, never firing."""
         observed = ratio(numerator, denominator)
@@ -37,12 +36,11 @@ class Coverage(Check):
                 denominator=denominator,
                 trials=trials,
             )
-        worst = ratio(numerator, denominator if worst_denominator is None else worst_denominator)
         return self.at_least(
             required,
             observed=observed,
-            best=1 if worst is not None else None,
-            worst=worst,
+            best=None if observed is None else 1,
+            worst=observed,
             reason=reason,
             numerator=numerator,
             denominator=denominator,

@@ -39,5 +39,5 @@ def useful_progress(counts: ProgressCounts) -> Ends:
 def verified_yield(counts: OutcomeCounts) -> Ends:
     """Unavailable and missing → verified / not. Valid waits are not owed."""
     observed = ratio(counts.verified, counts.owed)
-    best = ratio(counts.verified + counts.unavailable + counts.missing, counts.owed)
-    return Ends(observed=observed, best=Fraction(1) if counts.unbounded else best, worst=observed)
+    best = ratio(counts.could_verify, counts.owed)
+    return Ends(observed=observed, best=Fraction(1) if counts.open_ended else best, worst=observed)

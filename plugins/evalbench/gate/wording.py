@@ -14,7 +14,7 @@ Reasoned: TypeAlias = tuple[JudgedTrial, str | None]
 """A trial and why it is named, where that is known."""
 
 
-def counted(count: int, one: str) -> str:
+def plural(count: int, one: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{count} {one}" if count == 1 else f"{count} {one}s"
 
@@ -47,8 +47,7 @@ def with_unknown_effects(case: Case) -> Iterator[Reasoned]:
     """Trials with an effect nobody can account for, each with the first one's reason."""
     for trial in case.pool.trials:
         for effect in trial.effects:
-            accepted = effect.tolerated or (effect.silent and not case.effects.silent)
-            if effect.state is EffectState.UNKNOWN and not accepted:
+            if effect.state is EffectState.UNKNOWN and case.effects.hold(effect):
                 yield trial, effect.effect.reason
                 break
 

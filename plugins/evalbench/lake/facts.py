@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from evalbench.canonical import sha256_parts
 from evalbench.errors import PipelineError
+from evalbench.lake.objects import damaged, to_json
 from evalbench.lake.records import Record, decode_records, encode_records
 from evalbench.ledger import Run, Trial
 from evalbench.storage import Storage
@@ -73,13 +74,3 @@ def read_head(lake: Storage, key: str) -> Run:
         return msgspec.json.decode(records[0].payload, type=Run)
     except (IndexError, *DAMAGED) as error:
         raise damaged(lake, key, error) from error
-
-
-def damaged(lake: Storage, key: str, error: Exception) -> PipelineError:
-    """The error for an object that can't be read back."""
-    return PipelineError(f"{lake}/{key}: damaged ({type(error).__name__}); delete it, the next run writes it again")
-
-
-def to_json(value: object) -> bytes:
-    """Canonical JSON of a record: keys sorted, decimals as text, times with offset."""
-    return msgspec.json.encode(value, order="deterministic")

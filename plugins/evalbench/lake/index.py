@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
-import msgspec
-
 from evalbench.accounting import WITH_FACTS, DirectoryState, Disposition
-from evalbench.lake.facts import damaged, to_json
+from evalbench.lake.objects import read_json, to_json
 from evalbench.ledger import RunState
 from evalbench.storage import Storage
 
@@ -42,13 +40,7 @@ Index = dict[str, IndexEntry]
 
 def read_index(lake: Storage) -> Index:
     """The lake's index, empty for a new lake. Raises PipelineError when it is damaged."""
-    try:
-        entries = msgspec.json.decode(lake.read(PATH), type=list[IndexEntry])
-    except FileNotFoundError:
-        return {}
-    except msgspec.MsgspecError as error:
-        raise damaged(lake, PATH, error) from error
-    return {entry.run_key: entry for entry in entries}
+    return {entry.run_key: entry for entry in read_json(lake, PATH, list[IndexEntry]) or ()}
 
 
 def write_index(lake: Storage, index: Index) -> bool:

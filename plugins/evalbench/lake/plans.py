@@ -8,12 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-import msgspec
-
 from evalbench.accounting import DirectoryState, Disposition
 from evalbench.canonical import sha256_text
 from evalbench.errors import PipelineError
-from evalbench.lake.facts import damaged, to_json
+from evalbench.lake.objects import read_json, to_json
 from evalbench.storage import Storage
 
 
@@ -33,7 +31,7 @@ class Plan:
 
     def covers(self, day: date) -> bool:
         """Whether a run date is in range."""
-        return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
+        return in_range(day, self.since, self.until)
 
     def entry(self, run_key: str) -> DirectoryState:
         """One entry by its key. Raises PipelineError when the plan has none."""
@@ -41,6 +39,11 @@ class Plan:
             if entry.run_key == run_key:
                 return entry
         raise PipelineError(f"plan {self.plan_id} names no run directory {run_key}; start again from discover")
+
+
+def in_range(day: date, since: date | None, until: date | None) -> bool:
+    """Whether a day lies between two dates, both inclusive; None is no bound."""
+    return (since is None or since <= day) and (until is None or day <= until)
 
 
 def plan_id_of(name: str) -> str:
@@ -81,13 +84,10 @@ def write_plan(lake: Storage, plan: Plan) -> None:
 
 def read_plan(lake: Storage, plan_id: str) -> Plan:
     """A stored plan. Raises PipelineError when there is none, or it is damaged."""
-    path = plan_path(plan_id)
-    try:
-        return msgspec.json.decode(lake.read(path), type=Plan)
-    except FileNotFoundError as error:
-        raise PipelineError(f"{lake}/{path}: no such plan; start again from discover") from error
-    except msgspec.MsgspecError as error:
-        raise damaged(lake, path, error) from error
+    plan = read_json(lake, plan_path(plan_id), Plan)
+    if plan is None:
+        raise PipelineError(f"{lake}/{plan_path(plan_id)}: no such plan; start again from discover")
+    return plan
 
 
 def write_result(lake: Storage, plan_id: str, result: DirectoryState) -> None:
@@ -103,13 +103,7 @@ def read_results(lake: Storage, plan: Plan) -> dict[str, DirectoryState]:
 
 def read_result(lake: Storage, plan_id: str, run_key: str) -> DirectoryState | None:
     """What became of one planned run directory, None when nothing came back. Raises PipelineError when damaged."""
-    path = _result_path(plan_id, run_key)
-    try:
-        return msgspec.json.decode(lake.read(path), type=DirectoryState)
-    except FileNotFoundError:
-        return None
-    except msgspec.MsgspecError as error:
-        raise damaged(lake, path, error) from error
+    return read_json(lake, _result_path(plan_id, run_key), DirectoryState)
 
 
 def _result_path(plan_id: str, run_key: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from evalbench.canonical import canonical_json
 from evalbench.errors import PipelineError
-from evalbench.lake.facts import damaged
+from evalbench.lake.objects import damaged
 from evalbench.storage import Storage
 
 

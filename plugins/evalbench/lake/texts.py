@@ -5,9 +5,7 @@ Create-only: the original result stays, however often it is asked for.
 
 from dataclasses import dataclass
 
-import msgspec
-
-from evalbench.lake.facts import damaged, to_json
+from evalbench.lake.objects import read_json, to_json
 from evalbench.storage import Storage
 
 
@@ -30,13 +28,7 @@ def write_text(lake: Storage, text: StoredText) -> StoredText:
 
 def read_text(lake: Storage, digest_hash: str, state: str) -> StoredText | None:
     """The summary of these numbers by this writer, None without one. Raises PipelineError when it is damaged."""
-    path = _path(digest_hash, state)
-    try:
-        return msgspec.json.decode(lake.read(path), type=StoredText)
-    except FileNotFoundError:
-        return None
-    except msgspec.MsgspecError as error:
-        raise damaged(lake, path, error) from error
+    return read_json(lake, _path(digest_hash, state), StoredText)
 
 
 def _path(digest_hash: str, state: str) -> str:

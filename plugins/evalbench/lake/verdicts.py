@@ -5,7 +5,8 @@
 
 import msgspec
 
-from evalbench.lake.facts import DAMAGED, damaged, read_facts, to_json
+from evalbench.lake.facts import DAMAGED, read_facts
+from evalbench.lake.objects import damaged, to_json
 from evalbench.lake.records import Record, decode_records, encode_records
 from evalbench.ledger import ScoredRun, Verdict
 from evalbench.scoring import score_run, scoring_digest

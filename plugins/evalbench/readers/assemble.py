@@ -11,7 +11,7 @@ from evalbench.readers.defects import bounded
 from evalbench.readers.evalbench import EvalbenchLedger, looks_like_evalbench, read_evalbench
 from evalbench.readers.join import join_trials
 from evalbench.readers.manifest import Manifest, read_manifest
-from evalbench.readers.snapshot import NotARun, ReadOptions, Snapshot
+from evalbench.readers.snapshot import NoRunState, NotARun, ReadOptions, Snapshot
 from evalbench.readers.trial_records import RecordLedger, looks_like_records, read_trial_records
 
 READER_VERSION = "1"
@@ -116,7 +116,7 @@ def _run_time_defects(manifest: Manifest) -> list[str]:
     return [d.message for d in manifest.defects if d.ref is not None and d.ref.field == "run_time"][:1]
 
 
-def _not_a_run(sources: _Sources, disposition: str, reason: str, message: str, run_id: str) -> NotARun:
+def _not_a_run(sources: _Sources, disposition: NoRunState, reason: str, message: str, run_id: str) -> NotARun:
     return NotARun(
         disposition=disposition,
         reason=reason,

@@ -17,6 +17,7 @@ from decimal import Decimal
 
 from evalbench.canonical import canonical_json
 from evalbench.decimals import SCORE_LIMIT, nine_places
+from evalbench.readers.json_text import without_surrogates
 
 MAX_CHARS = 64_000_000
 MAX_DEPTH = 100
@@ -31,7 +32,6 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}
 _NUMBER = re.compile(r"[+-]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _WORD = re.compile(r"[+-]?[A-Za-z_][A-Za-z0-9_.]*+")
 _CALL_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|[()]|[^'\"()]++", re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d{1,4})?")
 
 
@@ -124,7 +124,7 @@ def _may_hold_surrogates(text: str) -> bool:
 
 def _without_surrogates(value: object) -> object:
     if isinstance(value, str):
-        return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
+        return without_surrogates(value)
     if isinstance(value, list):
         return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):

@@ -9,7 +9,8 @@ from typing import cast
 
 from evalbench.ledger import MOST_PLANNED_TRIALS, Defect, EvidenceRef, Plan, PlannedTask, PlanSource
 from evalbench.readers.json_text import JsonError, JsonNumber, parse_json, without_surrogates
-from evalbench.readers.record_types import UNKNOWN_ENVIRONMENT, environment_named, to_utc
+from evalbench.readers.moments import to_utc
+from evalbench.readers.record_types import UNKNOWN_ENVIRONMENT, environment_named
 from evalbench.readers.redact import redact_json, redact_text
 from evalbench.readers.snapshot import ReadOptions, Snapshot
 from evalbench.readers.yaml_text import YamlError, parse_yaml
@@ -119,11 +120,10 @@ def _run_time(value: Mapping[str, object], timezone: str, defects: list[Defect])
     text = _text(value, "run_time", defects)
     if text is None:
         return None
-    try:
-        return to_utc(text, timezone)
-    except ValueError as error:
-        defects.append(_invalid("run_time", str(error)))
-        return None
+    moment = to_utc(text, timezone)
+    if moment is None:
+        defects.append(_invalid("run_time", "expected an ISO 8601 time"))
+    return moment
 
 
 def _environment(value: Mapping[str, object], defects: list[Defect]) -> str | None:

@@ -24,6 +24,7 @@ from evalbench.ledger import (
     Wait,
 )
 from evalbench.names import canonical_tool
+from evalbench.readers.call_status import call_status
 from evalbench.readers.record_lines import FILE, RecordLine
 from evalbench.readers.record_types import UNKNOWN_ENVIRONMENT, environment_named
 from evalbench.readers.trial_record_schema import (
@@ -44,15 +45,6 @@ from evalbench.readers.trial_record_schema import (
     WindowRecord,
 )
 
-CALL_STATUSES = {
-    "success": "success",
-    "ok": "success",
-    "error": "error",
-    "failed": "error",
-    "failure": "error",
-    "rejected": "rejected",
-    "denied": "rejected",
-}
 _Word = TypeVar("_Word", bound=StrEnum)
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -112,7 +104,7 @@ def _doubts(record: TrialRecord) -> Iterator[tuple[str, str]]:
         yield "progress", "windows are missing, and the counts don't add up; progress is recorded as unavailable."
     statuses = {call.status for call in (record.tools or ToolsRecord()).called or () if call.status is not None}
     for status in sorted(statuses):
-        if status.strip().lower() not in CALL_STATUSES:
+        if call_status(status) is None:
             yield "tools.called", f"{status!r} is no status of a call; it is recorded as unavailable."
 
 
@@ -230,7 +222,7 @@ def _calls(records: Sequence[CalledToolRecord], ref: EvidenceRef) -> tuple[ToolC
             raw_name=record.name,
             name=canonical_tool(record.name),
             args_json=record.args,
-            status=CALL_STATUSES.get(_lower(record.status) or ""),
+            status=call_status(record.status),
             duration_ms=record.duration_ms,
             ref=ref,
         )

@@ -1,16 +1,16 @@
 """Types of the fields of our own input formats: what is accepted for each, and the JSON Schema it is published with."""
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, cast
-from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 
 from evalbench.canonical import canonical_json
 from evalbench.decimals import SCORE_LIMIT, nine_places
 from evalbench.readers.json_text import MAX_DIGITS, JsonNumber, plain, without_surrogates
+from evalbench.readers.moments import to_utc
 from evalbench.readers.redact import redact_json, redact_text
 
 MAX_COUNT = 10**15
@@ -106,18 +106,10 @@ def _measure(value: object) -> object:
 def _time(value: object, info: ValidationInfo) -> object:
     if value is None:
         return None
-    return to_utc(value if isinstance(value, str) else "", (info.context or {}).get("timezone", "UTC"))
-
-
-def to_utc(text: str, timezone: str) -> datetime:
-    """ISO 8601 text as aware UTC; without an offset it is in `timezone` (IANA name). Raises ValueError."""
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=ZoneInfo(timezone))
-        return moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError("expected an ISO 8601 time") from error
+    moment = to_utc(value if isinstance(value, str) else "", (info.context or {}).get("timezone", "UTC"))
+    if moment is None:
+        raise ValueError("expected an ISO 8601 time")
+    return moment
 
 
 def _flag(value: object) -> object:

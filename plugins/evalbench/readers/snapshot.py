@@ -4,11 +4,17 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
 
 from evalbench.canonical import sha256_json
 
 MOST_RECORDS = 500_000
 """Rows or lines of one file that are read: a small file of tiny records would fill any memory."""
+
+
+def run_key_of(path: str) -> str:
+    """Hash of a directory's path relative to the runs root; names its facts and its results."""
+    return sha256_json(path)[:32]
 
 
 class TooManyRecordsError(ValueError):
@@ -33,8 +39,8 @@ class Snapshot:
 
     @property
     def run_key(self) -> str:
-        """Hash of the path relative to the root; names the run's facts."""
-        return sha256_json(self.path)[:32]
+        """See `run_key_of`."""
+        return run_key_of(self.path)
 
     @property
     def content(self) -> str:
@@ -56,11 +62,14 @@ class ReadOptions:
     empty_trajectory_expects_no_call: bool = True
 
 
+NoRunState: TypeAlias = Literal["ignored", "in_progress", "quarantined"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotARun:
-    """A directory that yields no ledger now. disposition: `ignored`, `in_progress` or `quarantined`."""
+    """A directory that yields no ledger now, and where it ends instead."""
 
-    disposition: str
+    disposition: NoRunState
     reason: str
     message: str
     format: str | None = None

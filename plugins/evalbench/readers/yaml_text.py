@@ -3,6 +3,7 @@
 import yaml
 
 from evalbench.readers.json_text import without_surrogates
+from evalbench.yaml_keys import check_keys
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20
@@ -37,13 +38,7 @@ class _TextLoader(yaml.BaseLoader):
     # The stubs give the argument and the result other types than PyYAML passes and returns.
     def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:  # type: ignore[override]
         node: yaml.MappingNode = super().compose_mapping_node(anchor)  # type: ignore[arg-type]
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.composer.ComposerError(None, None, "a key must be a text", key.start_mark)
-            if key.value in seen:
-                raise yaml.composer.ComposerError(None, None, f"key {key.value!r} is given twice", key.start_mark)
-            seen.add(key.value)
+        check_keys(node)
         return node
 
 

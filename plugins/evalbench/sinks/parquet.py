@@ -28,10 +28,19 @@ class PartitionStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """Objects of one date by what became of them."""
+    """Partition files by what became of them."""
 
-    changed: tuple[str, ...]
-    unchanged: tuple[str, ...]
+    written: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __add__(self, other: "Published") -> "Published":
+        """Both together."""
+        return Published(
+            written=self.written + other.written,
+            unchanged=self.unchanged + other.unchanged,
+            removed=self.removed + other.removed,
+        )
 
 
 def partition_path(table: Table, day: date) -> str:
@@ -91,7 +100,7 @@ class ParquetSink:
         """Replace the partitions whose bytes differ, in the order of their paths."""
         changed = {path: self._store.write_atomic(path, data) for path, data in sorted(self._objects.items())}
         self.published = Published(
-            changed=tuple(path for path, wrote in changed.items() if wrote),
+            written=tuple(path for path, wrote in changed.items() if wrote),
             unchanged=tuple(path for path, wrote in changed.items() if not wrote),
         )
         return self.published

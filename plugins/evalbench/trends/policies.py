@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm
+from typing import get_args
 
 from evalbench.decided import DecidedSubject
 from evalbench.judged import speaks_for
@@ -16,16 +17,7 @@ from evalbench.trends.context import RowContext
 POLICIES, POLICY_TOOLS = table_named("policies"), table_named("policy_tools")
 POLICY_GRADERS, POLICY_ATTESTATIONS = table_named("policy_graders"), table_named("policy_attestations")
 
-ABSENCES: tuple[Absence, ...] = (
-    "plan",
-    "records",
-    "declared",
-    "outcomes",
-    "effects",
-    "progress",
-    "cost",
-    "grades",
-)
+ABSENCES: tuple[Absence, ...] = get_args(Absence)
 
 
 def policies_of(decided: Iterable[DecidedSubject]) -> dict[str, Policy]:
@@ -50,7 +42,7 @@ def policy_rows(context: RowContext, policies: Mapping[str, Policy]) -> Iterator
             "graders_named": len(policy.quality.graders),
             "tolerate_read_only_tools": policy.unknown_effects.tolerate_read_only_tools,
             **tolerated,
-            "policy_json": json_text(policy.model_dump(mode="json", exclude={"description"})),
+            "policy_json": json_text(policy.meaning),
         }
 
 

@@ -14,7 +14,7 @@ from evalbench.gate.baseline import graders, incomparable, no_baseline
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.result import CheckResult, CheckStatus, Exact, ratio
-from evalbench.gate.wording import counted
+from evalbench.gate.wording import plural
 from evalbench.judged import JudgedTrial
 from evalbench.pool import Pool
 from evalbench.usage import processed_tokens
@@ -67,7 +67,7 @@ class Comparison(Check):
         over: int,
     ) -> CheckResult:
         """Turn a difference and its ends into a result; a declared margin without any pair is missing evidence."""
-        reason = f"{self.what}: candidate - {case.baseline_candidate} over {counted(over, 'task')}"
+        reason = f"{self.what}: candidate - {case.baseline_candidate} over {plural(over, 'task')}"
         if margin is None:
             return self.silent(CheckStatus.REPORTED, reason, observed=difference, denominator=over, unit=self.unit)
         if difference is None and worst is None:
@@ -203,8 +203,7 @@ def _cost_per_verified(pool: Pool) -> Fraction | None:
 def _cost_ends(pool: Pool) -> tuple[Fraction | None, Fraction | None]:
     """(lowest, highest) cost per verified outcome that what is missing allows; None where there is none."""
     cost, outcomes = CostCounts.of(pool), OutcomeCounts.of(pool)
-    could_verify = outcomes.verified + outcomes.unavailable + outcomes.missing
-    lowest = Fraction(0) if pool.open_ended else ratio(cost.covered_usd, could_verify)
+    lowest = Fraction(0) if pool.open_ended else ratio(cost.covered_usd, outcomes.could_verify)
     bounded = not cost.uncovered_untolerated and outcomes.verified
     return lowest, ratio(cost.covered_usd, outcomes.verified) if bounded else None
 
@@ -229,7 +228,10 @@ def paired_mean(
 def _task_means(trials: Iterable[JudgedTrial], reading: Reading, absent: Exact | None) -> dict[str, Fraction]:
     values: dict[str, list[Fraction]] = defaultdict(list)
     for trial in trials:
-        value = reading(trial) if reading(trial) is not None else absent
-        if value is not None and not trial.waiting:
+        if trial.waiting:
+            continue
+        found = reading(trial)
+        value = absent if found is None else found
+        if value is not None:
             values[trial.trial.task_id].append(Fraction(value))
-    return {task: sum(found, Fraction(0)) / len(found) for task, found in values.items()}
+    return {task: sum(read, Fraction(0)) / len(read) for task, read in values.items()}

@@ -8,9 +8,9 @@ from typing import ClassVar
 from evalbench.gate.case import Case
 from evalbench.gate.coverage import Coverage
 from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, trial_ref
-from evalbench.gate.wording import after, counted, with_unknown_effects
+from evalbench.gate.wording import after, plural, with_unknown_effects
 from evalbench.judged import JudgedTrial
-from evalbench.ledger import EffectState, OutcomeState
+from evalbench.ledger import OutcomeState
 
 
 def _refs(case: Case, why: str, fits: Callable[[JudgedTrial], bool]) -> tuple[TrialRef, ...]:
@@ -52,12 +52,9 @@ class EffectCoverage(Coverage):
         if counts.total == 0 and floor is not None and floor.required and not accepted:
             return self.empty("no effect was observed, and the policy requires effect integrity")
         known = counts.verified + counts.failed
-        trials = _refs(
-            case,
-            "effect unknown",
-            lambda t: any(e.state is EffectState.UNKNOWN and not e.tolerated for e in t.effects),
-        )
-        without = after(f"; {counts.unknown} without", with_unknown_effects(case)) if counts.unknown else ""
+        unknown = tuple(with_unknown_effects(case))
+        trials = tuple(trial_ref(trial, "effect unknown", missing=True) for trial, _ in unknown)
+        without = after(f"; {counts.unknown} without", unknown) if counts.unknown else ""
         what = f"effects have a known state{without}"
         return self.covered(case, case.policy.coverage.effects, known, counts.total, what=what, trials=trials)
 
@@ -116,7 +113,7 @@ class ProgressCoverage(Coverage):
     def evaluate(self, case: Case) -> CheckResult:
         counts = case.progress
         floor = case.policy.floors.progress
-        active = counted(counts.active, "active window")
+        active = plural(counts.active, "active window")
         recorded = f"{counts.trials_with}/{len(case.pool.trials)} trials recorded windows, {active}"
         if floor is None or counts.active or case.policy.tolerates("progress", len(case.pool.trials)):
             return self.silent(

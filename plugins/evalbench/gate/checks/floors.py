@@ -7,7 +7,7 @@ from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.ends import effect_integrity, useful_progress, verified_yield
 from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, missing_refs, ratio, trial_ref
-from evalbench.gate.wording import counted
+from evalbench.gate.wording import plural
 from evalbench.ledger import EffectState, OutcomeState
 
 
@@ -30,7 +30,7 @@ class ForbiddenTools(Check):
             observed=made,
             best=made,
             worst=made + unseen,
-            reason=f"{counted(made, 'call')} to forbidden tools; {_unseen(case, unseen, 'recorded calls')}",
+            reason=f"{plural(made, 'call')} to forbidden tools; {_unseen(case, unseen, 'recorded calls')}",
             numerator=made,
             denominator=sum(len(trial.trial.calls or ()) for trial in case.pool.trials),
             unit="calls",
@@ -110,10 +110,10 @@ class EffectIntegrity(Check):
     def _trials(case: Case) -> tuple[TrialRef, ...]:
         refs = []
         for trial in case.pool.trials:
-            states = {effect.state for effect in trial.effects if not effect.tolerated}
+            states = {effect.state for effect in trial.effects if case.effects.hold(effect)}
             if EffectState.FAILED in states:
                 refs.append(trial_ref(trial, "effect failed", missing=False))
-            if EffectState.UNKNOWN in states and case.effects.unknown:
+            if EffectState.UNKNOWN in states:
                 refs.append(trial_ref(trial, "effect unknown", missing=True))
         return tuple(refs)
 
@@ -139,7 +139,7 @@ class VerifiedYield(Check):
             worst=worst,
             reason=f"{counts.verified}/{counts.owed} planned trials verified (valid waits left out), "
             f"{counts.unavailable} without a verdict, {counts.missing} without a record"
-            + (", at least 1 unseen" if counts.unbounded else ""),
+            + (", at least 1 unseen" if counts.open_ended else ""),
             numerator=counts.verified,
             denominator=counts.owed,
             trials=self._trials(case),
@@ -173,9 +173,8 @@ class BudgetFloor(Check):
         budget, cost, outcomes = case.policy.floors.budget, case.cost, case.outcomes
         if budget is None:
             return self.silent(CheckStatus.NOT_EVALUATED, "the policy sets no budget", unit="USD")
-        spend, verified = cost.covered_usd, sum(1 for trial in case.pool.trials if trial.verified)
-        could_verify = verified + outcomes.unavailable + outcomes.missing
-        open_ended = outcomes.unbounded
+        spend, verified, could_verify = cost.covered_usd, outcomes.verified, outcomes.could_verify
+        open_ended = outcomes.open_ended
         return self.at_most(
             budget.max_usd_per_verified_outcome,
             observed=ratio(spend, verified),
@@ -183,7 +182,7 @@ class BudgetFloor(Check):
             worst=ratio(spend, verified),
             worst_unbounded=cost.uncovered_untolerated > 0 or (verified == 0 and spend > 0),
             best_unbounded=could_verify == 0 and spend > 0 and not open_ended,
-            reason=f"{_money(spend)} over {counted(verified, 'verified outcome')}, "
+            reason=f"{_money(spend)} over {plural(verified, 'verified outcome')}, "
             f"{_unseen(case, cost.uncovered, 'covered cost')}"
             + (f", {_money(cost.estimated_usd)} estimated beside it" if cost.estimated else ""),
             numerator=spend,
@@ -204,7 +203,7 @@ class BudgetFloor(Check):
 def _unseen(case: Case, count: int, what: str) -> str:
     """`2 trials without windows`; the trials an open-ended run may hide have no number."""
     least = "at least " if case.pool.open_ended else ""
-    return f"{least}{counted(count, 'trial')} without {what}"
+    return f"{least}{plural(count, 'trial')} without {what}"
 
 
 def _money(usd: Decimal) -> str:

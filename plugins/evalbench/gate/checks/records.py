@@ -7,7 +7,7 @@ from evalbench.evidence import states_a_state
 from evalbench.gate.case import Case
 from evalbench.gate.coverage import Coverage
 from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, missing_refs, ratio, trial_ref
-from evalbench.gate.wording import counted
+from evalbench.gate.wording import plural
 from evalbench.judged import JudgedTrial
 from evalbench.ledger import PlanSource, RunState
 
@@ -40,7 +40,7 @@ class DatasetVersion(Coverage):
         versions = sorted({run.dataset_version or "(none)" for run in (*case.pool.runs, *others)})
         pooled, found = len(case.pool.runs), len(case.pool.runs) + len(others)
         same_day = sum(1 for run in others if run.run_date == case.on)
-        said = f"{counted(len(versions), 'dataset version')} in the window ({', '.join(versions)})"
+        said = f"{plural(len(versions), 'dataset version')} in the window ({', '.join(versions)})"
         return self.at_least(
             1,
             observed=ratio(pooled, found),
@@ -83,7 +83,7 @@ class Ledger(Coverage):
         refs: list[TrialRef] = []
         if not case.policy.tolerates("records", case.pool.missing_count):
             refs.extend(missing_refs(case.pool.missing))
-        missing = sum(item.count for item in case.pool.missing) if refs else 0
+        missing = case.pool.missing_count if refs else 0
         undeclared = sum(1 for trial in case.pool.trials if trial.declared is None)
         declaration_owed = not case.policy.tolerates("declared", undeclared)
         silent = 0
@@ -167,8 +167,8 @@ class Declared(Coverage):
 
     def evaluate(self, case: Case) -> CheckResult:
         declared = case.declarations.declared
-        recorded = counted(len(case.pool.trials), "recorded trial")
-        reason = f"{counted(declared, 'declared completion')} among {recorded}"
+        recorded = plural(len(case.pool.trials), "recorded trial")
+        reason = f"{plural(declared, 'declared completion')} among {recorded}"
         if declared == 0 and not case.policy.tolerates("declared", len(case.pool.trials)):
             return self.empty(reason)
         return self.silent(CheckStatus.REPORTED, reason, numerator=declared, denominator=len(case.pool.trials))

@@ -9,7 +9,7 @@ from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.ends import Ends, effect_integrity, useful_progress
 from evalbench.gate.result import CheckResult, CheckStatus
-from evalbench.gate.wording import counted
+from evalbench.gate.wording import plural
 from evalbench.policy import RateFloor, Regression
 from evalbench.pool import Pool, same_tasks
 
@@ -44,7 +44,7 @@ class RegressionFloor(Check):
             return self.silent(CheckStatus.REFUSED, "candidate and baseline share no task", fired=True)
         mine = self.ends(same_tasks(case.pool, tasks))
         theirs = self.ends(same_tasks(case.baseline, tasks))
-        over = counted(len(tasks), "shared task")
+        over = plural(len(tasks), "shared task")
         if theirs.worst is None or theirs.best is None:
             return self.silent(CheckStatus.NOT_EVALUATED, f"the baseline has no {self.what} on record over {over}")
         if mine.worst is None or mine.best is None:

@@ -3,7 +3,7 @@
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.result import CheckResult, TrialRef, missing_refs, trial_ref
-from evalbench.gate.wording import after, counted, with_unknown_effects
+from evalbench.gate.wording import after, plural, with_unknown_effects
 from evalbench.ledger import EffectState
 
 
@@ -38,21 +38,17 @@ class UnknownEffects(Check):
         silent = f", {counts.silent} of them calls without an effect record" if counts.silent else ""
         unknown = after(f"{counts.unknown}/{counts.total} effects unknown{silent}", with_unknown_effects(case))
         least = "at least " if case.pool.open_ended else ""
-        return unknown + (f"; {least}{counted(counts.hidden, 'trial')} may hide more" if counts.hidden else "")
+        return unknown + (f"; {least}{plural(counts.hidden, 'trial')} may hide more" if counts.hidden else "")
 
     @staticmethod
     def _trials(case: Case) -> tuple[TrialRef, ...]:
-        silence_counts = case.effects.silent > 0
+        counts = case.effects
         refs = []
         for trial in case.pool.trials:
-            if any(_counts(e.state, e.tolerated, e.silent, silence_counts) for e in trial.effects):
+            if any(effect.state is EffectState.UNKNOWN and counts.hold(effect) for effect in trial.effects):
                 refs.append(trial_ref(trial, "effect unknown", missing=True))
-            elif trial.opaque and case.effects.hidden:
+            elif trial.opaque and counts.hidden:
                 refs.append(trial_ref(trial, "neither calls nor effects recorded", missing=True))
         if not case.policy.tolerates("records", case.pool.missing_count):
             refs.extend(missing_refs(case.pool.missing))
         return tuple(refs)
-
-
-def _counts(state: EffectState, tolerated: bool, silent: bool, silence_counts: bool) -> bool:
-    return state is EffectState.UNKNOWN and not tolerated and (silence_counts or not silent)

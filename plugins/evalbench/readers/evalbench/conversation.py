@@ -7,20 +7,12 @@ from datetime import datetime
 from evalbench.canonical import canonical_json
 from evalbench.ledger import EvidenceRef, ToolCall
 from evalbench.names import canonical_tool
+from evalbench.readers.call_status import call_status
 from evalbench.readers.cells import parse_cell, parse_json
 from evalbench.readers.evalbench.redaction import Redactor
 
 NAME_KEYS = ("tool_name", "name")
 ARGS_KEYS = ("parameters", "args", "arguments", "input")
-_STATUS = {
-    "success": "success",
-    "ok": "success",
-    "error": "error",
-    "failed": "error",
-    "failure": "error",
-    "rejected": "rejected",
-    "denied": "rejected",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +105,7 @@ def _call(index: int, name: str, item: Mapping[str, object], redactor: Redactor,
         raw_name=name,
         name=canonical_tool(name),
         args_json=args_json(item, redactor),
-        status=_STATUS.get(str(item.get("status")).lower()),
+        status=call_status(str(item.get("status"))),
         duration_ms=_duration_ms(item),
         ref=ref,
     )

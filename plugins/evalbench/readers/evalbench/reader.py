@@ -10,11 +10,11 @@ from evalbench.readers.evalbench.configs import RunConfig, read_configs
 from evalbench.readers.evalbench.defect_log import DefectLog
 from evalbench.readers.evalbench.joining import join
 from evalbench.readers.evalbench.model import EvalbenchLedger, EvalRow, ScoreRow
-from evalbench.readers.evalbench.moments import parse_run_time
 from evalbench.readers.evalbench.planned import read_plan
 from evalbench.readers.evalbench.scorer_types import ScorerTypes, scorer_types
 from evalbench.readers.evalbench.scores import read_scores
 from evalbench.readers.evalbench.summary import is_complete, read_summary
+from evalbench.readers.moments import to_utc
 from evalbench.readers.snapshot import ReadOptions, Snapshot
 
 CONFIGS, EVALS, SCORES, LEGACY_SCORES, SUMMARY = "configs.csv", "evals.csv", "scores.csv", "results.csv", "summary.csv"
@@ -121,7 +121,7 @@ def _run_time(tables: Iterable[Table], timezone: str, log: DefectLog) -> datetim
     """The first readable run_time, file by file."""
     for table in tables:
         for text in sorted({row.text("run_time") for row in table.rows} - {""}):
-            if moment := parse_run_time(text, timezone):
+            if moment := to_utc(text, timezone):
                 return moment
             ref = EvidenceRef(file=table.file, field="run_time")
             log.add("run_time_unreadable", f"run_time {text[:40]!r} is not a time", ref)

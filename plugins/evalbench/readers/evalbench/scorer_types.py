@@ -10,42 +10,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-KNOWN_TYPES = (
-    "exact_match",
-    "recall_match",
-    "set_match",
-    "llmrater",
-    "regexp_matcher",
-    "returned_sql",
-    "executable_sql",
-    "trajectory_matcher",
-    "skills_trajectory",
-    "skills_best_practices",
-    "goal_completion",
-    "behavioral_metrics",
-    "parameter_analysis",
-    "turn_count",
-    "agent_steps",
-    "end_to_end_latency",
-    "tool_call_latency",
-    "token_consumption",
-    "tokens_processed",
-    "effective_billed_tokens",
-    "binary_rubric_scorer",
-    "python_scorer",
-    "dataform_compile",
-    "dataform_run",
-    "dataform_cloud_compile",
-    "dataform_cloud_run",
-    "dbt_compile",
-    "dbt_run",
-    "dataset_quality",
-    "analytics_scorer",
-    "exact_match_consistency",
-    "llm_consistency",
-)
+from evalbench.comparators import KNOWN_SCORERS
+
 # Rows that `dataset_quality` writes beside its own, one per category.
-_DATASET_QUALITY_ROWS = (
+DATASET_QUALITY_ROWS = (
     "tool_activation_faithfulness",
     "discoverability_coverage",
     "error_recovery_coverage",
@@ -70,13 +38,13 @@ class ScorerTypes:
         return exact
 
     def _named(self, name: str) -> str | None:
-        return self.aliases.get(name) or self.configured.get(name) or (name if name in KNOWN_TYPES else None)
+        return self.aliases.get(name) or self.configured.get(name) or (name if name in KNOWN_SCORERS else None)
 
 
 def scorer_types(settings: Mapping[str, object]) -> ScorerTypes:
     """Types of the configured scorers, by name → settings (anything but a mapping counts as empty)."""
     configured: dict[str, str | None] = {}
-    aliases: dict[str, str] = dict.fromkeys(_DATASET_QUALITY_ROWS, "dataset_quality")
+    aliases: dict[str, str] = dict.fromkeys(DATASET_QUALITY_ROWS, "dataset_quality")
     for name in sorted(settings):
         stated = settings[name]
         options: Mapping[str, object] = stated if isinstance(stated, Mapping) else {}
@@ -89,11 +57,11 @@ def scorer_types(settings: Mapping[str, object]) -> ScorerTypes:
 
 def _type(name: str, options: Mapping[str, object]) -> tuple[str | None, Mapping[str, object]]:
     """(type, the settings that belong to the type)."""
-    if name in KNOWN_TYPES:
+    if name in KNOWN_SCORERS:
         return name, options
     if stated := options.get("type"):
-        return (str(stated) if stated in KNOWN_TYPES else None), options
-    for known in KNOWN_TYPES:
+        return (str(stated) if stated in KNOWN_SCORERS else None), options
+    for known in sorted(KNOWN_SCORERS):
         inner = options.get(known)
         if isinstance(inner, Mapping):
             return known, inner
