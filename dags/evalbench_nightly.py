@@ -6,7 +6,8 @@ partitions; `enforce` fails when a release is held (see the parameter `fail_on_h
 `publish` is a decision, and anything else that is red is a fault of the pipeline.
 
 Backfills decide the UTC date of their data interval's start. Other DAG runs decide the dates given as parameters, or
-all.
+all; a scheduled one enforces the decisions from its own date on, so that a release held last week doesn't keep tonight
+red.
 """
 
 # Wiring only: every Airflow task is one call into `evalbench.nightly`, imported when it runs, not when this is parsed.
@@ -125,7 +126,8 @@ def evalbench_nightly() -> None:  # noqa: C901 - eight Airflow tasks of a line o
         report = _nightly().gate(_settings(), _dag_run_id(), **_choice())
         log.info("accounting: %s", report["accounting"])
         for entry in report["decisions"]:
-            log.info("%(date)s %(product)s/%(suite)s %(candidate)s: %(decision)s by %(decided_by)s", entry)
+            by = f" by {entry['decided_by']}" if entry["decided_by"] else ""
+            log.info("%(date)s %(product)s/%(suite)s %(candidate)s: %(decision)s%(by)s", {**entry, "by": by})
 
     @task
     def publish() -> None:
@@ -134,9 +136,9 @@ def evalbench_nightly() -> None:  # noqa: C901 - eight Airflow tasks of a line o
 
     @task(retries=0)
     def enforce() -> None:
-        backfill = get_current_context()["dag_run"].run_type == "backfill"
-        _nightly().enforce(_settings(), _dag_run_id(), backfill=backfill)
-        log.info("no release is held")
+        run_type = get_current_context()["dag_run"].run_type
+        since = _interval_date() if run_type == "scheduled" else None
+        log.info("%s", _nightly().enforce(_settings(), _dag_run_id(), backfill=run_type == "backfill", since=since))
 
     batches = discover()
     run_directory.expand(batch=batches) >> gate(batches) >> publish() >> enforce()  # type: ignore[arg-type]
@@ -161,13 +163,16 @@ def _label(batch: Batch) -> None:
 def _dates() -> dict[str, date | None]:
     """The dates in range: a backfill's own, else the parameters', each None where there is no bound."""
     context = get_current_context()
-    start = context.get("data_interval_start")
-    if context["dag_run"].run_type == "backfill" and start is not None:
-        # A plain date in UTC: Airflow's own is of a subclass, which the plan's encoder refuses.
-        day = datetime.fromtimestamp(start.timestamp(), UTC).date()
+    if context["dag_run"].run_type == "backfill" and (day := _interval_date()) is not None:
         return {"since": day, "until": day}
     given = {name: context["params"][name] for name in ("since", "until")}
     return {name: date.fromisoformat(text) if text else None for name, text in given.items()}
+
+
+def _interval_date() -> date | None:
+    """UTC date on which the data interval starts: a plain date, where Airflow's own is of a subclass."""
+    start = get_current_context().get("data_interval_start")
+    return None if start is None else datetime.fromtimestamp(start.timestamp(), UTC).date()
 
 
 def _choice() -> dict[str, Any]:

@@ -34,7 +34,7 @@ HELD_NAMED = 3
 BOARD = "SELECT decision, candidate, suite, run_date, decided_by FROM decisions ORDER BY run_date, candidate"
 QUERIES = (
     "SELECT candidate, signal, numerator, denominator FROM signals ORDER BY ALL",
-    "SELECT task_id, trials, verified, failed FROM worst_tasks WHERE task_rank <= 5 ORDER BY ALL",
+    "SELECT candidate, task_id, trials, verified, failed FROM worst_tasks WHERE failed > 0 AND task_rank <= 3 ORDER BY ALL",
 )
 
 CREATED = re.compile(r"Created dag run\..*?: (?P<run_id>manual__[^,\s]+),")
@@ -155,12 +155,20 @@ def evalbench(*arguments: str, clock: bool = False) -> int:
     return subprocess.run([BIN / "evalbench", *arguments], cwd=ROOT, env=environment(), check=False).returncode
 
 
+def may_ship(report: Mapping[str, Any]) -> int:
+    """Say first what a reader wants to know: what may ship. 0, as every part of the page that could be shown."""
+    passed = [f"{one['candidate']} ({one['suite']})" for one in report["decisions"] if one["decision"] == "PASS"]
+    print(f"\nMay ship: {', '.join(passed) or 'nothing'}. Held: {len(held(report))} of {len(report['decisions'])}.")
+    return 0
+
+
 def show(report: Mapping[str, Any]) -> bool:
     """Print the decisions, the accounting, where the tables are and how to ask them; whether all could be shown."""
     lake = str(LAKE.relative_to(ROOT))
     whole = [part for name in SHOWN_WHOLE for part in ("--candidate", name)]
     codes = (
         evalbench("query", "--lake", lake, BOARD),
+        may_ship(report),
         evalbench("gate", "--lake", lake, "--routing", ROUTING, *whole, clock=True),
     )
     print()

@@ -16,7 +16,7 @@ SELECT
   s.signal,
   s.numerator,
   s.denominator,
-  s.numerator / NULLIF(s.denominator, 0) AS value,
+  ROUND(s.numerator / NULLIF(s.denominator, 0), 9) AS value,
   s.left_out_total,
   s.left_out,
   s.ci95_low,

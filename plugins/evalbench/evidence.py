@@ -23,6 +23,7 @@ UNKNOWN_STATE = "unknown_state"
 NO_REASON_STATED = "no_reason_stated"
 NO_OUTCOME_RECORDED = "no_outcome_recorded"
 NO_DESTINATION_EVIDENCE = "no_destination_evidence"
+RECORDED_UNKNOWN = "recorded_unknown"
 BOUNDARY_BREACHED = "boundary_breached"
 CONFLICTING_OUTCOME = "conflicting_outcome"
 CONFLICTING_EFFECT = "conflicting_effect"
@@ -125,7 +126,7 @@ def effect(
     elif said is EffectState.REJECTED and found:
         worth, why = EffectState.FAILED, BOUNDARY_BREACHED
     elif said is EffectState.UNKNOWN:
-        why = reason or NO_DESTINATION_EVIDENCE
+        why = reason or RECORDED_UNKNOWN
     return Effect(
         effect_id=effect_id,
         state=worth,

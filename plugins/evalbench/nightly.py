@@ -55,9 +55,10 @@ def publish(
     return pipeline.publish(settings, pipeline.decide(settings, plan, candidates=candidates, baseline=baseline))
 
 
-def enforce(settings: Settings, plan_id: str, *, backfill: bool) -> None:
-    """Hold what the published report says must be held. Raises as `pipeline.enforce`."""
-    pipeline.enforce(settings, read_report(_lake(settings), plan_id_of(plan_id)), backfill=backfill)
+def enforce(settings: Settings, plan_id: str, *, backfill: bool, since: date | None) -> str:
+    """Hold what the published report says must be held. Returns and raises as `pipeline.enforce`."""
+    report = read_report(_lake(settings), plan_id_of(plan_id))
+    return pipeline.enforce(settings, report, backfill=backfill, since=since)
 
 
 def _plan(settings: Settings, plan_id: str) -> Plan:

@@ -142,24 +142,33 @@ def publish(settings: Settings, gate: Gate) -> Published:
     return published
 
 
-def enforce(settings: Settings, report: Document, *, backfill: bool = False) -> None:
-    """Fail where the report holds a release. A day that is not over by the clock holds nothing yet.
+def enforce(settings: Settings, report: Document, *, backfill: bool = False, since: date | None = None) -> str:
+    """Fail where the report holds a release; else what there was to hold, in a sentence.
 
-    Raises PipelineError when run directories were lost on the way, GateHeldError naming each held subject and the
-    check that decided, unless `fail_on_hold` says otherwise.
+    A day that is not over by the clock holds nothing yet. since: decisions about earlier days are told, not enforced: a
+    release held last week must not keep tonight red. Raises PipelineError when run directories were lost on the way,
+    GateHeldError naming each held subject and the check that decided, unless `fail_on_hold` says otherwise.
     """
     _raise_if_lost(report)
-    if settings.fail_on_hold is FailOnHold.NEVER or (settings.fail_on_hold is FailOnHold.AUTO and backfill):
-        return
     today = settings.now().date()
-    held = [
-        f"{entry['product']}/{entry['suite']}/{entry['environment']} {entry['candidate']} on {entry['date']}:"
-        f" {entry['decision']} by {entry['decided_by']}"
-        for entry in _entries(report)
-        if entry["decision"] != "PASS" and not is_provisional(date.fromisoformat(str(entry["date"])), today)
-    ]
-    if held:
-        raise GateHeldError(f"{len(held)} held: {'; '.join(held)}")
+    found = [(date.fromisoformat(str(entry["date"])), entry) for entry in _entries(report)]
+    held = [(day, entry) for day, entry in found if entry["decision"] != "PASS"]
+    here = [_held(entry) for day, entry in held if not is_provisional(day, today) and (since is None or day >= since)]
+    off = settings.fail_on_hold is FailOnHold.NEVER or (settings.fail_on_hold is FailOnHold.AUTO and backfill)
+    if here and not off:
+        raise GateHeldError(f"{len(here)} held: {'; '.join(here)}")
+    if not found:
+        return "nothing was decided, so nothing is permitted"
+    if not held:
+        return f"no release is held: {len(found)} decisions, all PASS"
+    if here:
+        return f"{len(here)} held, not enforced (fail_on_hold={settings.fail_on_hold}): {'; '.join(here)}"
+    return f"{len(held)} of {len(found)} decisions hold, all of them about earlier days or a day that is not over"
+
+
+def _held(entry: Document) -> str:
+    subject = f"{entry['product']}/{entry['suite']}/{entry['environment']} {entry['candidate']}"
+    return f"{subject} on {entry['date']}: {entry['decision']} by {entry['decided_by']}"
 
 
 def run(

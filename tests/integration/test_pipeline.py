@@ -494,6 +494,17 @@ def test_when_a_hold_fails_the_caller(
 def test_a_day_that_is_not_over_holds_nothing(samples: tuple[Path, Any], root: Path, sample_runs: Path) -> None:
     """Provisional by the clock of enforce, not by that of the report."""
     used = settings(sample_runs, samples[0], root, clock="2026-11-27T23:59:59Z")
-    pipeline.enforce(used, samples[1])
+    assert "9 of 10 decisions hold" in pipeline.enforce(used, samples[1])
     with pytest.raises(GateHeldError):
         pipeline.enforce(settings(sample_runs, samples[0], root, clock="2026-11-28T00:00:00Z"), samples[1])
+
+
+def test_enforce_says_what_there_was_to_hold(samples: tuple[Path, Any], root: Path, sample_runs: Path) -> None:
+    """Never "nothing is held" over a hold: not enforced, earlier days, nothing decided and all PASS are told apart."""
+    never = settings(sample_runs, samples[0], root, fail_on_hold="never")
+    report = samples[1]
+    passed = {**report, "decisions": [entry for entry in report["decisions"] if entry["decision"] == "PASS"]}
+    assert "9 held, not enforced (fail_on_hold=never)" in pipeline.enforce(never, report)
+    assert "about earlier days" in pipeline.enforce(never, report, since=date(2026, 12, 1))
+    assert "no release is held: 1 decisions, all PASS" == pipeline.enforce(never, passed)
+    assert "nothing was decided" in pipeline.enforce(never, {**report, "decisions": []})

@@ -22,6 +22,7 @@ SIGNAL_NAMES = {
 COST = "cost_per_verified_outcome"
 SHOWN_TRIALS = 5
 SHOWN_K = 6
+SHOWN_RUNS = 3
 
 
 def decision_block(decision: Document) -> list[RenderableType]:
@@ -76,6 +77,11 @@ def _basis(decision: Document) -> Iterator[tuple[str, str]]:
         yield "Attested", f"Attestation {comparator} matched no row of these runs {runs}"
     if decision["defects"]:
         yield "Defects", f"{sum(decision['defects'].values())} in the files: {counted(decision['defects'])}"
+    if decision["defects"] or any(check["fired"] and check["stage"] == 1 for check in decision["checks"]):
+        yield (
+            "Look",
+            f"evalbench doctor on the directory of {few([clean(run) for run in decision['runs']], SHOWN_RUNS)}",
+        )
 
 
 def _policy(policy: Document) -> str:

@@ -42,16 +42,16 @@ def findings(scored: ScoredRun, health: Mapping[str, Health], secrets: tuple[Sec
     manifest = [defect for defect in run.defects if _of_manifest(defect)]
     return (
         *defect_findings("manifest", manifest),
+        *defect_findings("defect", (defect for defect in run.defects if not _of_manifest(defect))),
         *_state(run),
         *_missing_trials(run),
         *_crashed(run),
         *evidence_findings(run),
         *_silent_judges(scored.verdicts),
         *_unattached(run),
-        *_never_varied(scored.verdicts, health),
         *_expectations(run),
-        *defect_findings("defect", (defect for defect in run.defects if not _of_manifest(defect))),
         *secret_findings(secrets),
+        *_never_varied(scored.verdicts, health),
     )
 
 

@@ -27,8 +27,10 @@ def listed(names: Iterable[str], more_of: str = "") -> str:
 
 
 def trial_name(task_id: str, trial: int | None) -> str:
-    """The task's id, and the trial's number where a task has several."""
-    return task_id if trial in (None, 0) else f"{task_id}#{trial}"
+    """The task's id, and the trial's number where a task has several; a trial that left no record says so."""
+    if trial is None:
+        return f"{task_id} (no record)"
+    return task_id if trial == 0 else f"{task_id}#{trial}"
 
 
 def after(said: str, trials: Iterable[Reasoned]) -> str:

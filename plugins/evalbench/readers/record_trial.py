@@ -254,6 +254,7 @@ def _usage(record: UsageRecord, ref: EvidenceRef) -> Usage:
         input_tokens=record.input_tokens,
         output_tokens=record.output_tokens,
         cached_tokens=record.cached_tokens,
+        cached_in_input=True,
         reasoning_tokens=record.reasoning_tokens,
         inference_calls=record.inference_calls,
         tool_calls=record.tool_calls,

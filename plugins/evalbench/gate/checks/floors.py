@@ -167,7 +167,7 @@ class BudgetFloor(Check):
 
     name = "floor.budget"
     stage = 4
-    next_step = "look at the cost of the trials that verified nothing"
+    next_step = "get the bills that are missing, then look at the cost of the trials that verified nothing"
 
     def evaluate(self, case: Case) -> CheckResult:
         budget, cost, outcomes = case.policy.floors.budget, case.cost, case.outcomes

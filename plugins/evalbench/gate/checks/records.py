@@ -77,7 +77,10 @@ class Ledger(Coverage):
     """
 
     name = "coverage.ledger"
-    next_step = "complete these records, or let the policy tolerate the absence by name, before reading any rate"
+    next_step = (
+        "complete what these records leave out (for calls that only read, name the tools in the policy's read_only);"
+        " tolerate by name only what can't be recorded"
+    )
 
     def evaluate(self, case: Case) -> CheckResult:
         refs: list[TrialRef] = []
