@@ -34,7 +34,7 @@ HELD_NAMED = 3
 BOARD = "SELECT decision, candidate, suite, run_date, decided_by FROM decisions ORDER BY run_date, candidate"
 QUERIES = (
     "SELECT candidate, signal, numerator, denominator FROM signals ORDER BY ALL",
-    "SELECT candidate, task_id, trials, verified, failed FROM worst_tasks WHERE failed > 0 AND task_rank <= 3 ORDER BY ALL",
+    "SELECT candidate, task_id, verified, failed FROM worst_tasks WHERE failed > 0 AND task_rank <= 3 ORDER BY ALL",
 )
 
 CREATED = re.compile(r"Created dag run\..*?: (?P<run_id>manual__[^,\s]+),")
