@@ -385,6 +385,21 @@ def test_an_attestation_shows_beside_the_records_own_outcome(generator_class: st
     assert expected == list(decision(scored, by=by).attested)
 
 
+def test_tolerating_every_missing_verdict_verifies_nothing() -> None:
+    """A tolerance accepts an absence; it is no outcome: 0 verified of 2 stays below the yield, unproven."""
+    tolerant = policy(STRICT + "tolerate:\n  outcomes: {up_to: 9, reason: the verifier is down}\n")
+    unknown = {"outcome": outcome("unavailable", "down")}
+    result = decision(run(trial("t1", **unknown), trial("t2", **unknown)), by=tolerant)
+    assert False is fired(result)["floor.verified_yield"]
+
+
+def test_a_tolerated_missing_trial_is_not_counted_as_on_record() -> None:
+    """1/1 on record where 1 of 2 planned is missing and tolerated, never 2/2."""
+    tolerant = policy(STRICT + "tolerate:\n  records: {up_to: 1, reason: a machine was lost}\n")
+    ledger = check(decision(run(trial("t1"), planned={"t1": 1, "t2": 1}), by=tolerant), "coverage.ledger")
+    assert (False, 1, 1) == (ledger.fired, ledger.numerator, ledger.denominator)
+
+
 def test_a_floor_over_what_was_recorded_accepts_trials_without_windows() -> None:
     """`required: false`: windows count where they are recorded, and their absence is the policy's to accept."""
     recorded = policy(STRICT.replace("progress: {min: 0.90}", "progress: {min: 0.90, required: false}"))

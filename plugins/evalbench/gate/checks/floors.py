@@ -6,7 +6,7 @@ from evalbench.decimals import digits
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.ends import effect_integrity, useful_progress, verified_yield
-from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, missing_refs, ratio, trial_ref
+from evalbench.gate.result import CheckResult, CheckStatus, Exact, TrialRef, missing_refs, ratio, trial_ref
 from evalbench.gate.wording import plural
 from evalbench.ledger import EffectState, OutcomeState
 
@@ -128,10 +128,10 @@ class VerifiedYield(Check):
     def evaluate(self, case: Case) -> CheckResult:
         floor, counts = case.policy.floors.verified_yield, case.outcomes
         ends = verified_yield(counts)
-        tolerated = case.policy.tolerates("outcomes", counts.unavailable)
-        worst = ends.worst
-        if tolerated:
-            worst = ratio(counts.verified, counts.owed - counts.unavailable)
+        worst: Exact | None = ends.worst
+        if counts.owed and case.policy.tolerates("outcomes", counts.unavailable):
+            # Where every verdict is missing and that is tolerated, nothing is verified all the same.
+            worst = ratio(counts.verified, counts.owed - counts.unavailable) or 0
         return self.at_least(
             floor.min,
             observed=ends.observed,

@@ -97,7 +97,8 @@ class Ledger(Coverage):
             kinds.update(reasons)
             refs.extend(trial_ref(trial, why, missing=True) for why in reasons)
         abandoned = sorted(run.run_id for run in case.pool.runs if run.state is RunState.ABANDONED)
-        owed = case.pool.planned
+        # What the policy tolerates is not owed here, so that it isn't counted as being on record either.
+        owed = case.pool.planned - (case.pool.missing_count - missing)
         spoken = owed - silent - missing
         result = self.covered(case, Decimal(1), spoken, owed, what=self._said(case, kinds, missing), trials=tuple(refs))
         if not abandoned and owed:
