@@ -25,8 +25,8 @@ from evalbench.intake import Intake
 from evalbench.lake.index import Index, changed_dates, read_index, updated, write_index
 from evalbench.lake.plans import (
     Plan,
-    content_plan_id,
     in_range,
+    new_plan_id,
     plan_id_of,
     read_result,
     read_results,
@@ -69,7 +69,7 @@ def discover(
             f"{intake.runs}: no run directory here, yet {intake.lake} knows runs;"
             " check the runs path, or take a new lake if the runs are gone on purpose"
         )
-    name = plan_id_of(plan_id) if plan_id is not None else content_plan_id(since, until, entries)
+    name = plan_id_of(plan_id) if plan_id is not None else new_plan_id()
     plan = Plan(plan_id=name, since=since, until=until, entries=entries)
     plan = replace(plan, entries=tuple(_left_out(plan, entry) for entry in entries))
     write_plan(intake.lake, plan)

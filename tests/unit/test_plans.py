@@ -10,7 +10,7 @@ from evalbench.errors import PipelineError
 from evalbench.lake.plans import (
     Plan,
     batches,
-    content_plan_id,
+    new_plan_id,
     plan_id_of,
     read_plan,
     read_results,
@@ -86,10 +86,11 @@ def test_any_name_becomes_one_safe_file_name(name: str, safe: bool) -> None:
     assert made != plan_id_of(name + "x")
 
 
-def test_a_plan_nobody_named_is_named_by_its_content() -> None:
-    """The same listing gives the same name."""
-    assert content_plan_id(None, None, [entry("a")]) == content_plan_id(None, None, [entry("a")])
-    assert content_plan_id(None, None, [entry("a")]) != content_plan_id(None, None, [entry("b")])
+def test_a_plan_nobody_named_has_a_name_of_its_own() -> None:
+    """Two executions over the same directories share no results: one would forget the other's."""
+    name, other = new_plan_id(), new_plan_id()
+    assert name != other
+    assert name == plan_id_of(name)
 
 
 @pytest.mark.parametrize(

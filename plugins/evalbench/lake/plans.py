@@ -4,9 +4,9 @@ Operational: outside the promise of identical bytes, never read to compute a tab
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from uuid import uuid4
 
 from evalbench.accounting import DirectoryState, Disposition
 from evalbench.canonical import sha256_text
@@ -110,7 +110,6 @@ def _result_path(plan_id: str, run_key: str) -> str:
     return f"_ops/results/{plan_id}/{run_key}.json"
 
 
-def content_plan_id(since: date | None, until: date | None, entries: Iterable[DirectoryState]) -> str:
-    """A name for a plan nobody named: the same directories in the same state give the same one."""
-    text = to_json([since, until, list(entries)]).decode()
-    return f"cli-{sha256_text(text)[:16]}"
+def new_plan_id() -> str:
+    """A name for a plan nobody named, of its own: two executions at once must not take each other's results."""
+    return f"cli-{uuid4().hex[:16]}"
