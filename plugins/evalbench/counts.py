@@ -115,8 +115,6 @@ class EffectCounts:
     tolerated: int
     hidden: int
     unlisted: int
-    with_receipt: int
-    with_key: int
 
     @classmethod
     def of(cls, pool: Pool) -> "EffectCounts":
@@ -129,7 +127,6 @@ class EffectCounts:
         calls_owed = pool.policy.tools.unmatched == "effectful"
         counted = [e for e in effects if not e.tolerated and not (e.silent and silence_tolerated)]
         states = [effect.state for effect in counted]
-        writes = [effect.effect for effect in counted if effect.state is not EffectState.REJECTED]
         return cls(
             verified=states.count(EffectState.VERIFIED),
             failed=states.count(EffectState.FAILED),
@@ -139,8 +136,6 @@ class EffectCounts:
             tolerated=len(effects) - len(counted) + (opaque if silence_tolerated else 0),
             hidden=(0 if silence_tolerated else opaque) + _unseen(pool),
             unlisted=_untolerated(pool.policy, "effects", unlisted) if calls_owed else 0,
-            with_receipt=sum(1 for effect in writes if effect.evidence),
-            with_key=sum(1 for effect in writes if effect.idempotency_key),
         )
 
     @property

@@ -385,6 +385,15 @@ def test_an_attestation_shows_beside_the_records_own_outcome(generator_class: st
     assert expected == list(decision(scored, by=by).attested)
 
 
+def test_missing_receipts_and_keys_name_their_trials() -> None:
+    """The trials behind a check are there for these two as well; a rejected effect owes neither."""
+    bare = (effect("verified", key=None, evidence=None), effect("rejected", key=None, evidence=None))
+    result = decision(spoil(GOOD, 3, effects=bare, calls=(call(), call(1, status="rejected"))))
+    for name in ("coverage.receipts", "coverage.idempotency"):
+        found = check(result, name)
+        assert (3, 4, ["t4"]) == (found.numerator, found.denominator, [ref.task_id for ref in found.trials])
+
+
 def test_tolerating_every_missing_verdict_verifies_nothing() -> None:
     """A tolerance accepts an absence; it is no outcome: 0 verified of 2 stays below the yield, unproven."""
     tolerant = policy(STRICT + "tolerate:\n  outcomes: {up_to: 9, reason: the verifier is down}\n")

@@ -9,8 +9,8 @@ from evalbench.gate.case import Case
 from evalbench.gate.coverage import Coverage
 from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, trial_ref
 from evalbench.gate.wording import after, plural, with_unknown_effects
-from evalbench.judged import JudgedTrial
-from evalbench.ledger import OutcomeState
+from evalbench.judged import JudgedEffect, JudgedTrial
+from evalbench.ledger import Effect, EffectState, OutcomeState
 
 
 def _refs(case: Case, why: str, fits: Callable[[JudgedTrial], bool]) -> tuple[TrialRef, ...]:
@@ -65,15 +65,26 @@ class WriteEvidence(Coverage):
     what: ClassVar[str]
 
     def evaluate(self, case: Case) -> CheckResult:
-        return self.covered(case, self.required(case), self.carried(case), case.effects.total, what=self.what)
+        bare = [trial for trial in case.pool.trials if any(self._lacks(case, effect) for effect in trial.effects)]
+        lacking = sum(self._lacks(case, effect) for trial in bare for effect in trial.effects)
+        total = case.effects.total
+        without = after(f"; {lacking} without", ((trial, None) for trial in bare)) if bare else ""
+        trials = tuple(trial_ref(trial, f"not all {self.what}", missing=True) for trial in bare)
+        return self.covered(
+            case, self.required(case), total - lacking, total, what=f"{self.what}{without}", trials=trials
+        )
+
+    def _lacks(self, case: Case, judged: JudgedEffect) -> bool:
+        write = case.effects.hold(judged) and judged.state is not EffectState.REJECTED
+        return write and not self.carries(judged.effect)
 
     @abstractmethod
     def required(self, case: Case) -> Decimal | None:
         """The share the policy requires."""
 
     @abstractmethod
-    def carried(self, case: Case) -> int:
-        """How many write effects carry it."""
+    def carries(self, effect: Effect) -> bool:
+        """Whether an effect carries it."""
 
 
 class Receipts(WriteEvidence):
@@ -86,8 +97,8 @@ class Receipts(WriteEvidence):
     def required(self, case: Case) -> Decimal | None:
         return case.policy.coverage.receipts
 
-    def carried(self, case: Case) -> int:
-        return case.effects.with_receipt
+    def carries(self, effect: Effect) -> bool:
+        return bool(effect.evidence)
 
 
 class IdempotencyKeys(WriteEvidence):
@@ -100,8 +111,8 @@ class IdempotencyKeys(WriteEvidence):
     def required(self, case: Case) -> Decimal | None:
         return case.policy.coverage.idempotency
 
-    def carried(self, case: Case) -> int:
-        return case.effects.with_key
+    def carries(self, effect: Effect) -> bool:
+        return bool(effect.idempotency_key)
 
 
 class ProgressCoverage(Coverage):
