@@ -394,6 +394,14 @@ def test_missing_receipts_and_keys_name_their_trials() -> None:
         assert (3, 4, ["t4"]) == (found.numerator, found.denominator, [ref.task_id for ref in found.trials])
 
 
+def test_a_task_whose_definition_changed_is_named() -> None:
+    """One id, two definitions in the window: pooled, and said."""
+    first, second = run(trial("t1", task_key="a"), run_id="x"), run(trial("t1", task_key="b"), run_id="y")
+    assert (
+        "more than one definition under one id: t1" in check(decision(first, second), "coverage.dataset_version").reason
+    )
+
+
 def test_tolerating_every_missing_verdict_verifies_nothing() -> None:
     """A tolerance accepts an absence; it is no outcome: 0 verified of 2 stays below the yield, unproven."""
     tolerant = policy(STRICT + "tolerate:\n  outcomes: {up_to: 9, reason: the verifier is down}\n")

@@ -4,10 +4,11 @@ from collections import Counter
 from decimal import Decimal
 
 from evalbench.evidence import states_a_state
+from evalbench.gate.baseline import task_definitions
 from evalbench.gate.case import Case
 from evalbench.gate.coverage import Coverage
 from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, missing_refs, ratio, trial_ref
-from evalbench.gate.wording import plural
+from evalbench.gate.wording import listed, plural
 from evalbench.judged import JudgedTrial
 from evalbench.ledger import PlanSource, RunState
 
@@ -41,12 +42,14 @@ class DatasetVersion(Coverage):
         pooled, found = len(case.pool.runs), len(case.pool.runs) + len(others)
         same_day = sum(1 for run in others if run.run_date == case.on)
         said = f"{plural(len(versions), 'dataset version')} in the window ({', '.join(versions)})"
+        changed = sorted(task for task, definitions in task_definitions(case.pool).items() if len(definitions) > 1)
+        redefined = f"; with more than one definition under one id: {listed(changed)}" if changed else ""
         return self.at_least(
             1,
             observed=ratio(pooled, found),
             best=1,
             worst=0 if same_day else 1,
-            reason=f"{pooled}/{found} runs pooled: {said}, {same_day} left out on the decided day",
+            reason=f"{pooled}/{found} runs pooled: {said}, {same_day} left out on the decided day{redefined}",
             numerator=pooled,
             denominator=found,
             provable=False,
