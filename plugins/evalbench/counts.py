@@ -1,7 +1,6 @@
 """The counts behind every signal and every check: one small record per kind of evidence, each from a pool of trials.
 
-`absent_*` counts are evidence that is missing and not tolerated by the policy; they are what separates the two ends
-of a check. What the policy tolerates by name is left out of them and reported in `tolerated`.
+What separates the two ends of a check is missing evidence that the policy doesn't tolerate by name.
 """
 
 from collections import Counter
@@ -125,7 +124,7 @@ class EffectCounts:
         silence_tolerated = pool.policy.tolerates("effects", silent + opaque)
         unlisted = sum(1 for trial in pool.trials if trial.trial.calls is None and not trial.opaque)
         calls_owed = pool.policy.tools.unmatched == "effectful"
-        counted = [e for e in effects if not e.tolerated and not (e.silent and silence_tolerated)]
+        counted = [effect for effect in effects if _counts(effect, silence_tolerated=silence_tolerated)]
         states = [effect.state for effect in counted]
         return cls(
             verified=states.count(EffectState.VERIFIED),
@@ -145,7 +144,11 @@ class EffectCounts:
 
     def hold(self, effect: JudgedEffect) -> bool:
         """Whether an effect of this pool is among those counted by state: what the policy accepts is not."""
-        return not effect.tolerated and not (effect.silent and not self.silent)
+        return _counts(effect, silence_tolerated=self.silent == 0)
+
+
+def _counts(effect: JudgedEffect, *, silence_tolerated: bool) -> bool:
+    return not effect.tolerated and not (effect.silent and silence_tolerated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from evalbench.accounting import (
     settle,
 )
 from evalbench.errors import GateHeldError, PipelineError, UsageError
+from evalbench.gate.wording import listed
 from evalbench.intake import Intake
 from evalbench.lake.index import Index, changed_dates, read_index, updated, write_index
 from evalbench.lake.plans import (
@@ -278,4 +279,4 @@ def _raise_if_lost(report: Document) -> None:
 def _lost_paths(report: Document) -> str:
     states = report.get("not_scored")
     paths = [str(state["path"]) for state in states if state["reason"] == TASK_LOST] if isinstance(states, list) else []
-    return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
+    return listed(paths, most=NAMED)

@@ -62,11 +62,13 @@ class Settings:
 
     def require_runs(self) -> str:
         """The runs root. Raises UsageError when it isn't set."""
-        return _required(self.runs, "runs", "the folder that holds one directory per run")
+        return _required(
+            self.runs, "runs", "name RUNS on the command line", "the folder that holds one directory per run"
+        )
 
     def require_lake(self) -> str:
         """The lake. Raises UsageError when it isn't set."""
-        return _required(self.lake, "lake", "the folder that facts and tables are written to")
+        return _required(self.lake, "lake", "pass --lake", "the folder that facts and tables are written to")
 
 
 def load_settings(env: Mapping[str, str], overrides: Mapping[str, object] | None = None) -> Settings:
@@ -105,9 +107,9 @@ def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _required(value: str | None, name: str, meaning: str) -> str:
+def _required(value: str | None, name: str, otherwise: str, meaning: str) -> str:
     if value is None:
-        raise UsageError(f"no {name} given: set {_variable(name)} or pass {_option(name)}, {meaning}")
+        raise UsageError(f"no {name} given: set {_variable(name)} or {otherwise}, {meaning}")
     return value
 
 

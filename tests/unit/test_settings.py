@@ -80,7 +80,7 @@ def test_an_unknown_override_is_a_mistake_of_the_caller() -> None:
 
 def test_what_a_verb_needs_is_asked_for_by_name() -> None:
     """A missing place says which variable and which option would give it."""
-    with pytest.raises(UsageError, match=r"EVALBENCH_RUNS.*--runs"):
+    with pytest.raises(UsageError, match=r"EVALBENCH_RUNS.*RUNS on the command line"):
         Settings().require_runs()
     with pytest.raises(UsageError, match=r"EVALBENCH_LAKE.*--lake"):
         Settings().require_lake()

@@ -10,7 +10,6 @@ from evalbench.cli.inputs import settings_from, utc_date
 from evalbench.cli.render import PENDING, accounting_lines, decisions_page, where_lines
 from evalbench.cli.terminal import emit_json, emit_page, progress_bar, say
 from evalbench.cli.words import clean
-from evalbench.errors import UsageError
 from evalbench.lake.plans import in_range
 
 ALL_PASS, ANY_FAIL, ANY_INSUFFICIENT = 0, 3, 4
@@ -50,8 +49,6 @@ class Scope:
 def run_verb(overrides: Mapping[str, object], scope: Scope, *, jobs: int, as_json: bool) -> int:
     """The whole pipeline, then its report."""
     settings = settings_from(overrides)
-    if settings.runs is None:
-        raise UsageError("no RUNS given: name the folder that holds one directory per run, or set EVALBENCH_RUNS")
     with progress_bar() as progress:
         report = pipeline.run(
             settings,

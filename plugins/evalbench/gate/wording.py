@@ -19,11 +19,11 @@ def plural(count: int, one: str) -> str:
     return f"{count} {one}" if count == 1 else f"{count} {one}s"
 
 
-def listed(names: Iterable[str], more_of: str = "") -> str:
-    """Each name once, in order of first mention, at most NAMED of them. more_of: what the others are."""
+def listed(names: Iterable[str], more_of: str = "", most: int = NAMED) -> str:
+    """Each name once, in order of first mention, at most `most` of them. more_of: what the others are."""
     once = list(dict.fromkeys(names))
-    more = f" and {len(once) - NAMED} more{more_of}" if len(once) > NAMED else ""
-    return ", ".join(once[:NAMED]) + more
+    more = f" and {len(once) - most} more{more_of}" if len(once) > most else ""
+    return ", ".join(once[:most]) + more
 
 
 def trial_name(task_id: str, trial: int | None) -> str:
