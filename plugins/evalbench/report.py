@@ -163,7 +163,7 @@ def _check(check: CheckResult) -> Document:
         "proven": check.proven,
         "observed": check.observed,
         "best": check.best,
-        "worst": None if check.worst_unbounded else check.worst,
+        "worst": check.worst,
         "worst_unbounded": check.worst_unbounded,
         "limit": check.limit,
         "numerator": check.numerator,

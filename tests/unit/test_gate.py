@@ -263,6 +263,12 @@ def test_spend_without_a_verified_outcome_breaches_any_budget() -> None:
     assert (True, False) == (check(open_, "floor.budget").fired, check(open_, "floor.budget").proven)
 
 
+def test_an_end_without_a_bound_is_no_number() -> None:
+    """A missing bill: worst is None and said to be unbounded, in the result that tables and JSON are made of."""
+    budget = check(decision(spoil(GOOD, 3, cost=None)), "floor.budget")
+    assert (True, True, None) == (budget.fired, budget.worst_unbounded, budget.worst)
+
+
 def test_an_observed_plan_fires_under_a_policy_that_requires_one() -> None:
     """Without a plan a lost trial can't be seen: unproven."""
     observed = replace(GOOD, run=replace(GOOD.run, plan=replace(GOOD.run.plan, source=PlanSource.OBSERVED)))

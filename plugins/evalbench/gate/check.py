@@ -72,7 +72,7 @@ class Check(ABC):
             limit=limit,
             observed=observed,
             best=best,
-            worst=worst,
+            worst=None if worst_unbounded else worst,
             worst_unbounded=worst_unbounded,
             reason=reason,
             numerator=numerator,
