@@ -3,7 +3,8 @@
 The point is monotonicity. Taking evidence away or adding harm never makes a state look better:
 
 - a pass without everything that names it (predicate, verifier, kind; destination, evidence) is no pass;
-- a failure needs nothing to stay a failure;
+- a failed effect needs nothing to stay failed; a failed outcome that names no predicate or verifier is unavailable, and
+  holds a release all the same;
 - two records of the same thing are merged so that failed beats verified beats unavailable (unknown), in any order;
 - only a further attempt under the same idempotency key may follow a failed attempt with a verified one.
 """

@@ -91,7 +91,9 @@ def test_the_pooled_share_and_its_errors(airline: dict[str, list[bool | None]]) 
     assert (84, 195) == (sum(judged), len(judged))
     clusters = [[float(trial is True) for trial in trials] for trials in airline.values()]
     assert pytest.approx(0.0522, abs=5e-5) == clustered_se(clusters)
-    assert pytest.approx(0.0349, abs=5e-5) == (0.42 * 0.58 / 200) ** 0.5
+    independent = [value for cluster in clusters for value in cluster]
+    share = sum(independent) / len(independent)
+    assert pytest.approx(0.0349, abs=5e-5) == (share * (1 - share) / len(independent)) ** 0.5
 
 
 def test_pass_at_k_has_the_same_bracket() -> None:
