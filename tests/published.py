@@ -1,13 +1,15 @@
 """Real partitions for tests: runs decided as the pipeline decides them, published into a lake in `tmp_path`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from evalbench.decided import DecidedSubject, decide_subject
 from evalbench.gate.case import Case, Subject, as_of
+from evalbench.lake.commits import read_commits
 from evalbench.ledger import Run, ScoredRun
 from evalbench.policy import Policy, parse_policy
 from evalbench.pool import pool_runs
@@ -16,7 +18,7 @@ from evalbench.readers.snapshot import ReadOptions, Snapshot
 from evalbench.routing import Routing, parse_routing
 from evalbench.scoring import score_run
 from evalbench.sinks.duckdb import query
-from evalbench.sinks.parquet import Published, publish_partition
+from evalbench.sinks.parquet import Published, partition_objects
 from evalbench.storage import Storage
 from evalbench.trends import CodeVersions, Row, RunSummary, partition_rows
 
@@ -57,6 +59,15 @@ def rows_of(
     return partition_rows(day, on_day, decided_on(day, scored, policies, routing), texts, routing, VERSIONS)
 
 
+def publish_partition(store: Storage, day: date, rows: Mapping[str, Sequence[Row]]) -> Published:
+    """Replace a date's partitions of the tables in `rows`."""
+    changed = {path: store.write_atomic(path, data) for path, data in partition_objects(day, rows).items()}
+    return Published(
+        written=tuple(path for path, wrote in changed.items() if wrote),
+        unchanged=tuple(path for path, wrote in changed.items() if not wrote),
+    )
+
+
 def publish(
     lake: Path, scored: Sequence[ScoredRun], policies: Sequence[Policy], routing: Routing = NO_ROUTES
 ) -> list[Published]:
@@ -68,7 +79,7 @@ def publish(
 
 def ask(lake: Path, sql: str) -> list[dict[str, object]]:
     """The rows of a query."""
-    table: pa.Table = query(str(lake), sql)
+    table: pa.Table = query(str(lake), sql, partial(read_commits, Storage(str(lake))))
     return table.to_pylist()
 
 

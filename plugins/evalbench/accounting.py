@@ -11,7 +11,10 @@ from evalbench.ledger import RunState
 
 
 class Disposition(StrEnum):
-    """`planned` = to be scored, before it is; the others are where a listed entry ends. Abandoned runs are scored."""
+    """`planned` = to be scored, before it is; the others are where a listed entry ends. Abandoned runs are scored.
+
+    `deleted` = known, and listed no more: outside the sum.
+    """
 
     PLANNED = "planned"
     SCORED = "scored"
@@ -20,10 +23,31 @@ class Disposition(StrEnum):
     IN_PROGRESS = "in_progress"
     QUARANTINED = "quarantined"
     IGNORED = "ignored"
+    DELETED = "deleted"
+
+
+class Change(StrEnum):
+    """What is news about a directory. `late`: new, on a date published before. `moved`: changed, with another date."""
+
+    NEW = "new"
+    LATE = "late"
+    CHANGED = "changed"
+    MOVED = "moved"
 
 
 TASK_LOST = "task_lost"
 DUPLICATE_RUN_ID = "duplicate_run_id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Whose run a directory holds, as far as its small files tell."""
+
+    product: str
+    candidate: str
+    environment: str
+    dataset: str | None
+    dataset_named: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +56,9 @@ class DirectoryState:
 
     path: relative to the root. reason: snake_case, for everything but scored and unchanged. content: sha256 over its
     files, None when they weren't taken. facts: key of its facts in the lake, None without. size: bytes of its files.
+    hint: what its listing looked like, None where that says nothing about the next time. beside: path of a file outside
+    it that belongs to it, relative to the root. began: from when an unfinished run's age counts. identity: of a lost
+    run.
     """
 
     path: str
@@ -46,6 +73,11 @@ class DirectoryState:
     run_time: datetime | None = None
     state: RunState | None = None
     size: int = 0
+    hint: str | None = None
+    beside: str | None = None
+    began: datetime | None = None
+    change: Change | None = None
+    identity: Identity | None = None
 
     @property
     def run_date(self) -> date | None:

@@ -22,6 +22,10 @@ class PipelineError(EvalbenchError):
     """The pipeline failed at its own job: a lost plan, accounting that doesn't close, a damaged lake. Exit code 1."""
 
 
+class StorageError(PipelineError):
+    """A disk, a share or a bucket failed. Raised where nothing but the place is wrong, so trying again may help."""
+
+
 class AccountingError(PipelineError):
     """Run directories listed and run directories accounted for differ."""
 

@@ -1,23 +1,40 @@
 """From a child of the runs root to its facts: take the bytes once, hand them to the reader that knows them."""
 
 import posixpath
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 
-from evalbench.accounting import DirectoryState, Disposition
+from evalbench.accounting import Change, DirectoryState, Disposition, Identity
 from evalbench.errors import UsageError
 from evalbench.lake.facts import facts_key, read_head, reading, write_facts
+from evalbench.lake.index import FORGOTTEN, IndexEntry, Standing
 from evalbench.lake.verdicts import write_verdicts
 from evalbench.ledger import Run
-from evalbench.readers.assemble import READER_VERSION
+from evalbench.readers.assemble import READER_VERSION, UNKNOWN
 from evalbench.readers.manifest import external_evalset
-from evalbench.readers.registry import read_directory
+from evalbench.readers.registry import HEAD_FILES, head_tells, read_directory, unrelated
 from evalbench.readers.snapshot import NoRunState, NotARun, ReadOptions, Snapshot, run_key_of
 from evalbench.scoring import score_run
 from evalbench.settings import Settings
-from evalbench.storage import ListedEntry, Storage
+from evalbench.storage import FileStamp, ListedEntry, Storage, hint_of, too_large
 
 CHANGED = "changed_while_read"
 READER_ERROR = "reader_error"
+NAMELESS = f"{UNKNOWN}/{UNKNOWN}"
+"""The candidate of a directory that names neither a candidate nor a generator."""
+
+Covers = Callable[[date], bool]
+"""Whether a run date is in range."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """The bytes of a run directory, and what its listing looked like when they were read."""
+
+    snapshot: Snapshot
+    hint: str
+    beside: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,56 +56,125 @@ class Intake:
             max_run_bytes=settings.max_run_bytes,
         )
 
-    def look_at(self, listed: ListedEntry) -> DirectoryState:
-        """What is to be done with a listed entry: planned, or where it ends already. Writes nothing."""
-        if listed.ignored is not None:
-            return DirectoryState(
-                path=listed.path,
-                run_key=run_key_of(listed.path),
-                disposition=Disposition.IGNORED,
-                reason=listed.ignored,
-                message=f"{listed.path}: {listed.ignored.replace('_', ' ')}",
-            )
-        snapshot = take_snapshot(self.runs, listed.path, self.max_run_bytes)
-        if isinstance(snapshot, NotARun):
-            return _no_run(listed.path, snapshot)
-        key = self.facts_of(snapshot)
-        if self.lake.exists(key):
-            return _run(snapshot, read_head(self.lake, key), key, Disposition.UNCHANGED)
-        result = read_snapshot(snapshot, self.options)
-        if isinstance(result, NotARun):
-            return _no_run(listed.path, result, snapshot)
-        return _run(snapshot, result, key, Disposition.PLANNED)
+    def look_at(self, listed: ListedEntry, known: IndexEntry | None, stored: Collection[str]) -> DirectoryState:
+        """What is to be done with a listed entry: planned, or where it ends already. No file of it is opened.
 
-    def score(self, planned: DirectoryState) -> DirectoryState:
-        """Read a planned directory again, store its facts and verdicts; scored, or why not.
-
-        A directory whose files are no longer those that were planned is in progress: it is read again next time.
+        known: what the index has of it. stored: keys of the facts that are in the lake.
         """
-        snapshot = take_snapshot(self.runs, planned.path, self.max_run_bytes)
-        if isinstance(snapshot, NotARun):
-            return _no_run(planned.path, snapshot)
-        if snapshot.content != planned.content:
-            message = f"{planned.path} changed since it was planned; it is read again next time"
-            return _no_run(planned.path, NotARun(disposition="in_progress", reason=CHANGED, message=message), snapshot)
-        result = read_snapshot(snapshot, self.options)
+        if listed.ignored is not None:
+            message = f"{listed.path}: {listed.ignored.replace('_', ' ')}"
+            return _ends(listed, NotARun(disposition="ignored", reason=listed.ignored, message=message))
+        if listed.problem is not None:
+            return _ends(listed, NotARun(disposition="quarantined", reason=listed.problem, message=listed.message))
+        if listed.size > self.max_run_bytes:
+            message = too_large(listed.path, listed.size, self.max_run_bytes)
+            return _ends(listed, NotARun(disposition="quarantined", reason="too_large", message=message))
+        if (no_run := unrelated(listed.files)) is not None:
+            return _ends(listed, no_run)
+        hint = _hint(self.runs, listed.files, known.beside if known is not None else None)
+        planned = DirectoryState(
+            path=listed.path,
+            run_key=run_key_of(listed.path),
+            disposition=Disposition.PLANNED,
+            size=listed.size,
+            hint=hint,
+        )
+        if known is None or (known.hint, known.reading) != (hint, self.reading):
+            return planned
+        return self._as_known(planned, known, stored)
+
+    def _as_known(self, planned: DirectoryState, known: IndexEntry, stored: Collection[str]) -> DirectoryState:
+        """A directory nobody wrote to since the last look: where that look ended, unless there is more to be done."""
+        seen = replace(
+            planned,
+            disposition=known.disposition,
+            reason=known.reason,
+            message=known.message,
+            format=known.format,
+            content=known.content,
+            run_id=known.run_id,
+            run_time=known.run_time,
+            began=known.began,
+            beside=known.beside,
+        )
+        match known.disposition:
+            case Disposition.SCORED if known.standing is not None and known.standing.facts in stored:
+                return _standing(seen, known.standing, Disposition.UNCHANGED)
+            case Disposition.IN_PROGRESS if known.began and self.options.now - known.began < self.options.grace:
+                return seen
+            case Disposition.QUARANTINED | Disposition.IGNORED if not known.lost:
+                return seen
+        return replace(planned, run_id=known.run_id, run_time=known.run_time)
+
+    def dated(self, planned: DirectoryState) -> DirectoryState:
+        """A planned directory with its run time, where one can be read."""
+        if planned.run_time is not None:
+            return planned
+        found = self._head(planned.path) or self._read(planned.path)
+        return replace(planned, run_id=found.run_id, run_time=found.run_time) if found is not None else planned
+
+    def identified(self, lost: DirectoryState) -> DirectoryState:
+        """A lost directory with whose run it holds, as far as its small files tell: it must not be lost in silence."""
+        head = self._head(lost.path)
+        if not isinstance(head, Run) or head.candidate == NAMELESS:
+            return lost
+        identity = Identity(
+            product=head.product,
+            candidate=head.candidate,
+            environment=head.environment,
+            dataset=head.dataset,
+            dataset_named=head.dataset_named,
+        )
+        return replace(lost, run_id=head.run_id, run_time=head.run_time, identity=identity)
+
+    def score(self, planned: DirectoryState, known: IndexEntry | None, covers: Covers) -> DirectoryState:
+        """Read a planned directory, store its facts and verdicts; scored, or where it ends instead.
+
+        known: what the index has of it; with the same content it is unchanged, and nothing is stored. A directory whose
+        files are no longer those that were listed is in progress: it is read again next time.
+        """
+        taken = take(self.runs, planned.path, self.max_run_bytes)
+        if isinstance(taken, NotARun):
+            return replace(_no_run(planned, taken), hint=None)
+        planned = replace(planned, hint=taken.hint, beside=taken.beside, content=taken.snapshot.content)
+        if known is not None and known.forgotten and known.content == planned.content:
+            message = "This run was forgotten on purpose; its directory is still here."
+            return _no_run(planned, NotARun(disposition="ignored", reason=FORGOTTEN, message=message))
+        key = facts_key(planned.run_key, taken.snapshot.content, self.reading)
+        before = known.standing if known is not None else None
+        if before is not None and before.facts == key and self.lake.exists(key):
+            head = read_head(self.lake, key)
+            state = _run(planned, head, key, Disposition.UNCHANGED)
+            return state if covers(head.run_date) else replace(state, disposition=Disposition.OUT_OF_RANGE, facts=None)
+        result = read_snapshot(taken.snapshot, self.options)
         if isinstance(result, NotARun):
-            return _no_run(planned.path, result, snapshot)
+            return _no_run(planned, result)
+        if not covers(result.run_date):
+            return _run(planned, result, None, Disposition.OUT_OF_RANGE)
         try:
-            facts = write_facts(self.lake, result, self.reading)
-            write_verdicts(self.lake, facts, score_run(result))
+            write_facts(self.lake, result, self.reading)
+            write_verdicts(self.lake, key, score_run(result))
         except (ValueError, TypeError, ArithmeticError) as error:
-            return _no_run(planned.path, _crashed(planned.path, error), snapshot)
-        return _run(snapshot, result, facts, Disposition.SCORED)
+            return _no_run(planned, _crashed(planned.path, error))
+        return replace(_run(planned, result, key, Disposition.SCORED), change=_change(result, before))
 
     @property
     def reading(self) -> str:
         """How files become facts here; part of their names."""
         return reading(READER_VERSION, self.options.timezone, self.options.empty_trajectory_expects_no_call)
 
-    def facts_of(self, snapshot: Snapshot) -> str:
-        """Key of the facts these files give."""
-        return facts_key(snapshot.run_key, snapshot.content, self.reading)
+    def _head(self, path: str) -> Run | NotARun | None:
+        """What the small files of a directory tell; None when they don't name it."""
+        taken = self.runs.read_directory(path, self.max_run_bytes, only=HEAD_FILES)
+        if taken.newest_mtime is None or not head_tells(taken.stamps):
+            return None
+        snapshot = Snapshot(path=path, files=taken.files, newest_mtime=taken.newest_mtime)
+        found = read_snapshot(snapshot, replace(self.options, grace=timedelta(0)))
+        return found if found.run_time is not None else None
+
+    def _read(self, path: str) -> Run | NotARun | None:
+        taken = take(self.runs, path, self.max_run_bytes)
+        return read_snapshot(taken.snapshot, self.options) if isinstance(taken, Taken) else None
 
 
 def read_options(settings: Settings) -> ReadOptions:
@@ -101,7 +187,7 @@ def read_options(settings: Settings) -> ReadOptions:
     )
 
 
-def take_snapshot(runs: Storage, path: str, max_bytes: int) -> Snapshot | NotARun:
+def take(runs: Storage, path: str, max_bytes: int) -> Taken | NotARun:
     """The bytes of a run directory and of the evalset its plan points to; NotARun when they can't be taken."""
     taken = runs.read_directory(path, max_bytes)
     if taken.problem is not None or taken.newest_mtime is None:
@@ -110,9 +196,19 @@ def take_snapshot(runs: Storage, path: str, max_bytes: int) -> Snapshot | NotARu
     snapshot = Snapshot(path=path, files=taken.files, newest_mtime=taken.newest_mtime)
     evalset = external_evalset(snapshot)
     if evalset is None:
-        return snapshot
-    data = runs.read_beside(posixpath.normpath(posixpath.join(path, evalset)), max_bytes)
-    return snapshot if data is None else replace(snapshot, files={**taken.files, evalset: data})
+        return Taken(snapshot=snapshot, hint=_hint(runs, taken.stamps, None), beside=None)
+    beside = posixpath.normpath(posixpath.join(path, evalset))
+    hint = _hint(runs, taken.stamps, beside)
+    data = runs.read_beside(beside, max_bytes)
+    if data is not None:
+        snapshot = replace(snapshot, files={**taken.files, evalset: data})
+    return Taken(snapshot=snapshot, hint=hint, beside=beside)
+
+
+def _hint(runs: Storage, files: Mapping[str, FileStamp], beside: str | None) -> str:
+    """What a listing tells of a directory's files and of the one beside them that belongs to it."""
+    stamp = runs.stamp(beside) if beside is not None else None
+    return hint_of(files if stamp is None else {**files, f"../{beside}": stamp})
 
 
 def read_snapshot(snapshot: Snapshot, options: ReadOptions) -> Run | NotARun:
@@ -140,35 +236,52 @@ def _crashed(path: str, error: Exception) -> NotARun:
     return NotARun(disposition="quarantined", reason=READER_ERROR, message=message)
 
 
-def _no_run(path: str, result: NotARun, snapshot: Snapshot | None = None) -> DirectoryState:
-    return DirectoryState(
-        path=path,
-        run_key=run_key_of(path),
+def _ends(listed: ListedEntry, result: NotARun) -> DirectoryState:
+    """The state of an entry whose listing says it all: nothing of it needs to be remembered."""
+    state = DirectoryState(path=listed.path, run_key=run_key_of(listed.path), disposition=Disposition.PLANNED)
+    return _no_run(replace(state, size=listed.size), result)
+
+
+def _no_run(planned: DirectoryState, result: NotARun) -> DirectoryState:
+    """Where a directory without a ledger ends. A crash may not come again, so it leaves no hint."""
+    return replace(
+        planned,
         disposition=Disposition(result.disposition),
         reason=result.reason,
         message=result.message,
         format=result.format,
-        content=snapshot.content if snapshot is not None else None,
         run_id=result.run_id,
         run_time=result.run_time,
-        size=_size(snapshot),
+        began=result.began,
+        hint=None if result.reason == READER_ERROR else planned.hint,
     )
 
 
-def _run(snapshot: Snapshot, run: Run, facts: str, disposition: Disposition) -> DirectoryState:
-    return DirectoryState(
-        path=run.path,
-        run_key=run.run_key,
+def _run(planned: DirectoryState, run: Run, facts: str | None, disposition: Disposition) -> DirectoryState:
+    return replace(
+        planned,
         disposition=disposition,
         format=run.format,
-        content=run.content,
         facts=facts,
         run_id=run.run_id,
         run_time=run.run_time,
         state=run.state,
-        size=_size(snapshot),
     )
 
 
-def _size(snapshot: Snapshot | None) -> int:
-    return sum(len(data) for data in snapshot.files.values()) if snapshot is not None else 0
+def _standing(seen: DirectoryState, standing: Standing, disposition: Disposition) -> DirectoryState:
+    return replace(
+        seen,
+        disposition=disposition,
+        content=standing.content,
+        facts=standing.facts,
+        run_id=standing.run_id,
+        run_time=standing.run_time,
+        state=standing.state,
+    )
+
+
+def _change(run: Run, before: Standing | None) -> Change:
+    if before is None:
+        return Change.NEW
+    return Change.CHANGED if before.run_date == run.run_date else Change.MOVED

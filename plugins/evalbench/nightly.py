@@ -3,24 +3,45 @@
 The DAG's Airflow tasks are one call each into this module. `plan_id` is the DAG run's id.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date
 
 from evalbench import pipeline
-from evalbench.accounting import DirectoryState
-from evalbench.lake.plans import Plan, batches, plan_id_of, read_plan
+from evalbench.accounting import WITH_FACTS, DirectoryState
+from evalbench.errors import StorageError
+from evalbench.lake.plans import Plan, batches, plan_id_of, read_plan, read_result
 from evalbench.lake.reports import read_report
 from evalbench.report import Document
 from evalbench.settings import Settings
-from evalbench.sinks.parquet import Published
 from evalbench.storage import Storage
 
 LABEL_CHARS = 120
 
 
-def discover(settings: Settings, plan_id: str, *, since: date | None, until: date | None) -> list[str]:
-    """Plan, and name each batch: the run's directory, or how many runs there are."""
-    plan = pipeline.discover(settings, since=since, until=until, plan_id=plan_id)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What a DAG run published, in numbers.
+
+    dates: those of which partitions were written or removed. written, unchanged, removed: partition files. logged: new
+    decisions of record. decisions: verdict → decisions of this DAG run. runs: run directories behind them.
+    """
+
+    dates: tuple[date, ...]
+    written: int
+    unchanged: int
+    removed: int
+    logged: int
+    decisions: dict[str, int]
+    runs: int
+
+
+def discover(
+    settings: Settings, plan_id: str, *, since: date | None, until: date | None, own: date | None = None
+) -> list[str]:
+    """Plan, and name each batch: the run's directory, or how many runs there are. own: see `Plan`."""
+    plan = pipeline.discover(settings, since=since, until=until, own=own, plan_id=plan_id)
     paths = {entry.run_key: entry.path for entry in plan.to_score}
     return [
         (paths[keys[0]] if len(keys) == 1 else f"batch {number}: {len(keys)} runs")[:LABEL_CHARS]
@@ -29,10 +50,21 @@ def discover(settings: Settings, plan_id: str, *, since: date | None, until: dat
 
 
 def score_batch(settings: Settings, plan_id: str, number: int) -> Iterator[DirectoryState]:
-    """Score every run of a batch; what became of each."""
+    """Score every run of a batch; what became of each. A second attempt begins where the first one ended.
+
+    A run whose storage fails costs none of its siblings: they come first. Then StorageError.
+    """
     plan = _plan(settings, plan_id)
+    scorer = pipeline.Scorer.of(settings, plan)
+    failed: list[StorageError] = []
     for run_key in batches(plan, settings.max_mapped_tasks)[number]:
-        yield pipeline.score(settings, plan, run_key)
+        done = read_result(_lake(settings), plan.plan_id, run_key)
+        try:
+            yield done if done is not None and done.disposition in WITH_FACTS else scorer.score(run_key)
+        except StorageError as error:
+            failed.append(error)
+    if failed:
+        raise StorageError(f"{len(failed)} run directories could not be scored; the first: {failed[0]}") from failed[0]
 
 
 def summarize_batch(settings: Settings, plan_id: str, number: int) -> Iterator[tuple[str, str | None]]:
@@ -49,16 +81,26 @@ def gate(settings: Settings, plan_id: str, *, candidates: Iterable[str] = (), ba
 
 def publish(
     settings: Settings, plan_id: str, *, candidates: Iterable[str] = (), baseline: str | None = None
-) -> Published:
+) -> Publication:
     """Decide again, which gives the same, and publish it."""
-    plan = _plan(settings, plan_id)
-    return pipeline.publish(settings, pipeline.decide(settings, plan, candidates=candidates, baseline=baseline))
+    gate = pipeline.decide(settings, _plan(settings, plan_id), candidates=candidates, baseline=baseline)
+    published = pipeline.publish(settings, gate)
+    decisions, runs = published.report["decisions"], published.report["runs"]
+    words = [str(entry["decision"]) for entry in decisions] if isinstance(decisions, list) else []
+    return Publication(
+        dates=published.dates,
+        written=len(published.partitions.written),
+        unchanged=len(published.partitions.unchanged),
+        removed=len(published.partitions.removed),
+        logged=len(published.logged.written),
+        decisions=dict(sorted(Counter(words).items())),
+        runs=len(runs) if isinstance(runs, list) else 0,
+    )
 
 
-def enforce(settings: Settings, plan_id: str, *, backfill: bool, since: date | None) -> str:
+def enforce(settings: Settings, plan_id: str, *, backfill: bool) -> str:
     """Hold what the published report says must be held. Returns and raises as `pipeline.enforce`."""
-    report = read_report(_lake(settings), plan_id_of(plan_id))
-    return pipeline.enforce(settings, report, backfill=backfill, since=since)
+    return pipeline.enforce(settings, read_report(_lake(settings), plan_id_of(plan_id)), backfill=backfill)
 
 
 def _plan(settings: Settings, plan_id: str) -> Plan:

@@ -1,12 +1,13 @@
-"""Operator files (policy, routing): YAML text → a validated, frozen model, or an error that says where."""
+"""Operator files (policy, routing, exclusions): YAML text → a validated, frozen model, or an error that says where."""
 
 from collections.abc import Hashable
+from datetime import date, datetime
 from difflib import get_close_matches
-from typing import TypeVar, get_args
+from typing import Annotated, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from evalbench.errors import PolicyError
 from evalbench.yaml_keys import check_keys
@@ -16,6 +17,22 @@ class Strict(BaseModel):
     """Frozen, and an unknown key is an error: a misspelt limit must not silently be no limit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _a_date(value: object) -> object:
+    """A YAML date, or its text. A number is no date, whatever it might count."""
+    try:
+        if isinstance(value, str):
+            return date.fromisoformat(value)
+    except ValueError:
+        value = None
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise PydanticCustomError("not_a_date", "expected a date such as 2026-11-28")
+    return value
+
+
+Day = Annotated[date, BeforeValidator(_a_date)]
+"""A UTC date, without a time."""
 
 
 class _UniqueKeys(yaml.SafeLoader):

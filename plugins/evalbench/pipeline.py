@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from evalbench.accounting import (
     TASK_LOST,
     Accounting,
+    Change,
     DirectoryState,
     Disposition,
     account,
@@ -23,7 +24,8 @@ from evalbench.accounting import (
 from evalbench.errors import GateHeldError, PipelineError, UsageError
 from evalbench.gate.wording import listed
 from evalbench.intake import Intake
-from evalbench.lake.index import Index, changed_dates, read_index, updated, write_index
+from evalbench.lake.commits import read_commits
+from evalbench.lake.index import Index, IndexEntry, compact, merged, read_index, updated, write_segment
 from evalbench.lake.plans import (
     Plan,
     in_range,
@@ -31,19 +33,22 @@ from evalbench.lake.plans import (
     plan_id_of,
     read_result,
     read_results,
+    remember_days,
     write_plan,
     write_result,
 )
 from evalbench.lake.reports import write_report
 from evalbench.lake.verdicts import read_scored
-from evalbench.publishing import publish_day, publish_operations
+from evalbench.publishing import Execution, publish_date, publish_operations, rules_hash, unpublished
 from evalbench.readers.registry import recognise
+from evalbench.readers.snapshot import run_key_of
 from evalbench.report import Document, is_provisional
 from evalbench.rulebook import read_rules
 from evalbench.settings import FailOnHold, Settings
 from evalbench.sinks.parquet import Published
-from evalbench.standing import Standing
+from evalbench.standing import Latest, Load, Standing, changed_days, loader
 from evalbench.storage import Storage
+from evalbench.subjects import Rules
 from evalbench.writing import write_summary
 
 NAMED = 10
@@ -54,32 +59,61 @@ Progress = Callable[[str, int, int], None]
 
 
 def discover(
-    settings: Settings, *, since: date | None = None, until: date | None = None, plan_id: str | None = None
+    settings: Settings,
+    *,
+    since: date | None = None,
+    until: date | None = None,
+    own: date | None = None,
+    plan_id: str | None = None,
 ) -> Plan:
-    """List the runs root, see what is new, changed or unchanged, and store the plan. since, until: inclusive dates.
+    """List the runs root, see what is new or changed by its listing alone, and store the plan.
 
-    Raises UsageError for dates in the wrong order and for a root that is itself a run directory, PipelineError for one
-    that isn't there, or holds no run although the lake knows some.
+    since, until: inclusive dates. With either, files of new directories are opened to date them, since no other dates
+    may be touched. own: see `Plan`. Raises UsageError for dates in the wrong order and for a root that is itself a run
+    directory, PipelineError for one that isn't there, or holds no run although the lake knows some.
     """
     _check_range(since, until)
     intake = Intake.of(settings)
-    entries = tuple(intake.look_at(listed) for listed in intake.runs.list_run_directories())
+    index, stored = read_index(intake.lake), frozenset(intake.lake.paths("facts"))
+    children = intake.runs.list_run_directories()
+    entries = tuple(intake.look_at(child, index.get(run_key_of(child.path)), stored) for child in children)
     _check_root(intake, entries)
-    if read_index(intake.lake) and all(entry.disposition is Disposition.IGNORED for entry in entries):
+    if index and all(entry.disposition is Disposition.IGNORED for entry in entries):
         raise PipelineError(
             f"{intake.runs}: no run directory here, yet {intake.lake} knows runs;"
             " check the runs path, or take a new lake if the runs are gone on purpose"
         )
     name = plan_id_of(plan_id) if plan_id is not None else new_plan_id()
-    plan = Plan(plan_id=name, since=since, until=until, entries=entries)
-    plan = replace(plan, entries=tuple(_left_out(plan, entry) for entry in entries))
+    plan = Plan(plan_id=name, since=since, until=until, own=own, entries=entries, gone=_gone(index, entries))
+    plan = replace(plan, entries=tuple(_left_out(intake, plan, entry) for entry in entries))
     write_plan(intake.lake, plan)
     return plan
 
 
 def score(settings: Settings, plan: Plan, run_key: str) -> DirectoryState:
     """Read one planned run directory into facts and verdicts; what became of it, also stored for `decide`."""
-    return _score(settings, plan.plan_id, plan.entry(run_key))
+    return Scorer.of(settings, plan).score(run_key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorer:
+    """Scores run directories of one plan. index: what was known when it began."""
+
+    plan: Plan
+    intake: Intake
+    index: Index
+
+    @classmethod
+    def of(cls, settings: Settings, plan: Plan) -> "Scorer":
+        """The scorer of a plan."""
+        intake = Intake.of(settings)
+        return cls(plan=plan, intake=intake, index=read_index(intake.lake))
+
+    def score(self, run_key: str) -> DirectoryState:
+        """See `score`."""
+        state = self.intake.score(self.plan.entry(run_key), self.index.get(run_key), self.plan.covers)
+        write_result(self.intake.lake, self.plan.plan_id, state)
+        return state
 
 
 def summarize(settings: Settings, plan: Plan, run_key: str) -> str | None:
@@ -96,75 +130,124 @@ def summarize(settings: Settings, plan: Plan, run_key: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What was decided, and on which facts. before: the lake's index as published last. report: the JSON document."""
+    """What was decided, and on which facts.
+
+    states: what became of each listed entry. entries: what this execution adds to the index. days: the dates it
+    decides. candidates: which subjects its report shows. report: the JSON document.
+    """
 
     plan: Plan
     states: tuple[DirectoryState, ...]
     accounting: Accounting
-    before: Index
-    standing: Standing
+    entries: tuple[IndexEntry, ...]
+    rules: Rules
+    load: Load
+    days: tuple[date, ...]
+    candidates: tuple[str, ...]
     report: Document
 
 
-def decide(settings: Settings, plan: Plan, *, candidates: Iterable[str] = (), baseline: str | None = None) -> Gate:
-    """Account for every listed entry, then decide every subject on every date in range.
+def decide(
+    settings: Settings,
+    plan: Plan,
+    *,
+    candidates: Iterable[str] = (),
+    baseline: str | None = None,
+    everything: bool = False,
+) -> Gate:
+    """Account for every listed entry, then decide every subject on this execution's dates.
 
-    candidates: which subjects the report shows. baseline: instead of routing's. Raises AccountingError when the sum is
-    wrong, UsageError for a candidate or a baseline nobody ran. Nothing is published.
+    Those are: in a range every date of it, and every other one whose evidence this execution changes; in a sweep every
+    date that isn't published as it should be, and every one from the plan's own on; with `everything` every date in
+    range. candidates: which subjects the report shows. baseline: instead of routing's. Raises AccountingError when the
+    sum is wrong, UsageError for a candidate or a baseline nobody ran. Nothing is published.
     """
-    lake = Storage(settings.require_lake())
-    rules = read_rules(settings, baseline)
-    before = read_index(lake)
-    settled = settle(plan.entries, read_results(lake, plan))
-    index, duplicates = updated(before, settled)
-    states = hold_back(settled, duplicates)
+    intake, rules = Intake.of(settings), read_rules(settings, baseline)
+    lake, index = intake.lake, read_index(intake.lake)
+    settled = tuple(_identified(intake, state) for state in settle(plan.entries, read_results(lake, plan)))
+    entries = updated(index, (*settled, *plan.gone), intake.reading, plan.since, plan.until)
+    load = loader(lake, store=True)
+    before = Standing.of(index, rules, settings.now(), load)
+    standing = Standing.of(merged((*index.values(), *entries)), rules, settings.now(), load)
+    states = tuple(_dated_late(state, before) for state in hold_back(settled, standing.duplicates))
     accounting = account(states, (entry.path for entry in plan.entries))
-    standing = Standing.of(lake, index, rules, store=True)
-    days = [day for day in standing.days if plan.covers(day)]
-    report = standing.report(days, candidates, settings.now().date(), accounting, states)
-    return Gate(plan=plan, states=states, accounting=accounting, before=before, standing=standing, report=report)
+    in_scope = {day for day in standing.days if plan.covers(day)}
+    if not everything:
+        in_scope = _days(settings, plan, before, standing)
+    days = remember_days(lake, plan.plan_id, in_scope)
+    names = tuple(candidates)
+    return Gate(
+        plan=plan,
+        states=states,
+        accounting=accounting,
+        entries=tuple(entries),
+        rules=rules,
+        load=load,
+        days=days,
+        candidates=names,
+        report=standing.report(days, names, accounting, states),
+    )
 
 
-def publish(settings: Settings, gate: Gate) -> Published:
-    """Replace the partitions of every date in range, and of dates whose facts, or whose window's facts, changed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What was published. dates: those of which partitions were written or removed. partitions, logged: by path.
 
-    Tables first, then the index, so that an interrupted publish is repeated; the report last. What is right already is
-    not written.
+    report: the decisions of this execution as they were published.
     """
-    lake = Storage(settings.require_lake())
-    touched = {day for day in gate.standing.days if gate.plan.covers(day)}
-    touched |= changed_dates(gate.before, gate.standing.index)
-    published = Published()
-    for day in sorted(touched | gate.standing.followers(touched)):
-        published += publish_day(lake, gate.standing.on(day), gate.standing.rules.routing, settings.summaries)
-    publish_operations(lake, settings.now().date(), gate.plan.plan_id, gate.states, gate.standing.rules.routing)
-    write_index(lake, gate.standing.index)
-    write_report(lake, gate.plan.plan_id, gate.report)
-    return published
+
+    dates: tuple[date, ...]
+    partitions: Published
+    logged: Published
+    report: Document
 
 
-def enforce(settings: Settings, report: Document, *, backfill: bool = False, since: date | None = None) -> str:
+def publish(settings: Settings, gate: Gate) -> Publication:
+    """Add to the index, then make the partitions of every date what they should be; the report last.
+
+    In a range, dates out of it are touched only where their evidence changed. Every step may be interrupted, and any
+    number of publishers may be at work: the next one repeats what isn't right, and writes nothing that is.
+    """
+    lake, plan = Storage(settings.require_lake()), gate.plan
+    execution = Execution(plan_id=plan.plan_id, now=settings.now(), summaries=settings.summaries)
+    write_segment(lake, gate.entries)
+    latest = Latest(lake, gate.rules, execution.now, gate.load)
+    rules = None if plan.ranged else rules_hash(gate.rules, execution.summaries)
+    others = unpublished(latest(), read_commits(lake), lake.sizes("trends"), rules)
+    partitions, logged, dates = Published(), Published(), []
+    for day in (*gate.days, *sorted(others - frozenset(gate.days))):
+        replaced, added = publish_date(lake, day, latest, execution)
+        partitions, logged = partitions + replaced, logged + added
+        if replaced.written or replaced.removed:
+            dates.append(day)
+    report = latest().report(gate.days, gate.candidates, gate.accounting, gate.states)
+    publish_operations(lake, execution, gate.states, plan.gone, gate.rules)
+    compact(lake)
+    write_report(lake, plan.plan_id, report)
+    return Publication(dates=tuple(sorted(dates)), partitions=partitions, logged=logged, report=report)
+
+
+def enforce(settings: Settings, report: Document, *, backfill: bool = False) -> str:
     """Fail where the report holds a release; else what there was to hold, in a sentence.
 
-    A day that is not over by the clock holds nothing yet. since: decisions about earlier days are told, not enforced: a
-    release held last week must not keep tonight red. Raises PipelineError when run directories were lost on the way,
-    GateHeldError naming each held subject and the check that decided, unless `fail_on_hold` says otherwise.
+    A day that is not over by the clock holds nothing yet. Raises PipelineError when run directories were lost on the
+    way, GateHeldError naming each held subject and the check that decided, unless `fail_on_hold` says otherwise.
     """
     _raise_if_lost(report)
     today = settings.now().date()
-    found = [(date.fromisoformat(str(entry["date"])), entry) for entry in _entries(report)]
-    held = [(day, entry) for day, entry in found if entry["decision"] != "PASS"]
-    here = [_held(entry) for day, entry in held if not is_provisional(day, today) and (since is None or day >= since)]
+    found = _entries(report)
+    held = [entry for entry in found if entry["decision"] != "PASS"]
+    here = [_held(entry) for entry in held if not is_provisional(date.fromisoformat(str(entry["date"])), today)]
     off = settings.fail_on_hold is FailOnHold.NEVER or (settings.fail_on_hold is FailOnHold.AUTO and backfill)
     if here and not off:
         raise GateHeldError(f"{len(here)} held: {'; '.join(here)}")
     if not found:
-        return "nothing was decided, so nothing is permitted"
+        return "nothing was decided, so nothing is permitted that wasn't before"
     if not held:
         return f"no release is held: {len(found)} decisions, all PASS"
     if here:
         return f"{len(here)} held, not enforced (fail_on_hold={settings.fail_on_hold}): {'; '.join(here)}"
-    return f"{len(held)} of {len(found)} decisions hold, all of them about earlier days or a day that is not over"
+    return f"{len(held)} of {len(found)} decisions hold, all of them about a day that is not over"
 
 
 def _held(entry: Document) -> str:
@@ -192,10 +275,9 @@ def run(
     for done, state in enumerate(_score_all(settings, plan, jobs), start=1):
         summarize(settings, plan, state.run_key)
         tell("score", done, len(plan.to_score))
-    gate = decide(settings, plan, candidates=candidates, baseline=baseline)
-    publish(settings, gate)
-    _raise_if_lost(gate.report)
-    return gate.report
+    published = publish(settings, decide(settings, plan, candidates=candidates, baseline=baseline, everything=True))
+    _raise_if_lost(published.report)
+    return published.report
 
 
 def decide_standing(
@@ -215,9 +297,9 @@ def decide_standing(
     lake = Storage(settings.require_lake())
     if not lake.root.is_dir():
         raise UsageError(f"{lake}: no such lake; `evalbench run RUNS --lake {lake}` makes one")
-    standing = Standing.of(lake, read_index(lake), read_rules(settings, baseline), store=False)
-    days = [day for day in standing.days if in_range(day, since, until)]
-    return standing.report(days, candidates, settings.now().date())
+    rules = read_rules(settings, baseline)
+    standing = Latest(lake, rules, settings.now(), loader(lake, store=False))()
+    return standing.report([day for day in standing.days if in_range(day, since, until)], candidates)
 
 
 def _check_range(since: date | None, until: date | None) -> None:
@@ -225,29 +307,69 @@ def _check_range(since: date | None, until: date | None) -> None:
         raise UsageError(f"since {since} is after until {until}; give the earlier date first")
 
 
-def _left_out(plan: Plan, entry: DirectoryState) -> DirectoryState:
+def _left_out(intake: Intake, plan: Plan, entry: DirectoryState) -> DirectoryState:
     """The entry, out of range where it would be decided on a date that isn't asked for."""
-    ends_here = entry.disposition not in (Disposition.PLANNED, Disposition.UNCHANGED)
-    if ends_here or entry.run_date is None or plan.covers(entry.run_date):
+    if not plan.ranged or entry.disposition not in (Disposition.PLANNED, Disposition.UNCHANGED):
         return entry
-    return replace(entry, disposition=Disposition.OUT_OF_RANGE)
+    dated = entry if entry.disposition is Disposition.UNCHANGED else intake.dated(entry)
+    if dated.run_date is None or plan.covers(dated.run_date):
+        return dated
+    return replace(dated, disposition=Disposition.OUT_OF_RANGE)
 
 
-def _score(settings: Settings, plan_id: str, entry: DirectoryState) -> DirectoryState:
-    intake = Intake.of(settings)
-    state = intake.score(entry)
-    write_result(intake.lake, plan_id, state)
-    return state
+def _gone(index: Index, entries: Iterable[DirectoryState]) -> tuple[DirectoryState, ...]:
+    """Known directories that are listed no more, told once."""
+    here = {entry.run_key for entry in entries}
+    missing = (
+        entry
+        for entry in index.values()
+        if entry.run_key not in here and not entry.forgotten and entry.disposition is not Disposition.DELETED
+    )
+    return tuple(
+        DirectoryState(
+            path=entry.path or "",
+            run_key=entry.run_key,
+            disposition=Disposition.DELETED,
+            message="The directory is gone; what was known of it stays.",
+            format=entry.format,
+            content=entry.content,
+            facts=entry.standing.facts if entry.standing is not None else None,
+            run_id=entry.run_id,
+            run_time=entry.run_time,
+        )
+        for entry in missing
+    )
+
+
+def _identified(intake: Intake, state: DirectoryState) -> DirectoryState:
+    return intake.identified(state) if state.reason == TASK_LOST else state
+
+
+def _dated_late(state: DirectoryState, before: Standing) -> DirectoryState:
+    """A new directory on a date that had runs already is late."""
+    late = state.change is Change.NEW and state.run_date in before.by_day
+    return replace(state, change=Change.LATE) if late else state
+
+
+def _days(settings: Settings, plan: Plan, before: Standing, after: Standing) -> set[date]:
+    """The dates an execution decides."""
+    if plan.ranged:
+        return {day for day in after.days if plan.covers(day)} | changed_days(before, after)
+    lake = Storage(settings.require_lake())
+    rules = rules_hash(after.rules, settings.summaries)
+    found = set(unpublished(after, read_commits(lake), lake.sizes("trends"), rules))
+    return found | {day for day in after.days if plan.own is not None and day >= plan.own}
 
 
 def _score_all(settings: Settings, plan: Plan, jobs: int) -> Iterable[DirectoryState]:
     """Score what the plan says, in any order. A worker that dies loses its run; accounting will name it."""
     entries = plan.to_score
     if jobs <= 1 or len(entries) <= 1:
-        yield from (_score(settings, plan.plan_id, entry) for entry in entries)
+        scorer = Scorer.of(settings, plan)
+        yield from (scorer.score(entry.run_key) for entry in entries)
         return
     with ProcessPoolExecutor(min(jobs, len(entries)), mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_score, settings, plan.plan_id, entry) for entry in entries]
+        futures = [pool.submit(score, settings, plan, entry.run_key) for entry in entries]
         for future in as_completed(futures):
             try:
                 yield future.result()

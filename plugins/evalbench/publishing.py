@@ -1,24 +1,37 @@
-"""A decided date as partitions in the lake, and the pipeline's own book-keeping beside them."""
+"""A decided date as partitions in the lake, and the pipeline's own book-keeping beside them.
 
+What has to be published is derived, never remembered: a date is right when its commit record names the evidence and the
+rules that hold now, and its partitions are there. So whatever was interrupted is repeated, and nothing else is touched.
+"""
+
+import hashlib
 from collections import Counter
-from collections.abc import Iterable
-from datetime import date
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime
 
 from evalbench.accounting import DirectoryState, Disposition
+from evalbench.canonical import sha256_json
 from evalbench.comparators import COMPARATORS_VERSION
 from evalbench.evaluators import evaluators_digest
 from evalbench.gate.decision import GATE_VERSION
+from evalbench.lake.commits import Commit, StoredObject, read_commit, write_commit
 from evalbench.lake.facts import read_head
 from evalbench.readers.assemble import READER_VERSION
+from evalbench.report import is_provisional
 from evalbench.routing import Routing
+from evalbench.scoring import scoring_digest
 from evalbench.settings import SummariesMode
 from evalbench.signals import SIGNALS_VERSION
-from evalbench.sinks.parquet import Published, partition_path, publish_partition
-from evalbench.standing import DecidedDay
+from evalbench.sinks.decision_log import append_decisions
+from evalbench.sinks.parquet import Published, partition_bytes, partition_objects, partition_path
+from evalbench.standing import DecidedDay, Latest, Standing
 from evalbench.storage import Storage
+from evalbench.subjects import Rules
 from evalbench.summaries.offline import OFFLINE_VERSION
-from evalbench.tables import PUBLISHED_TABLES
-from evalbench.trends import CodeVersions, EntryState, operational_rows, partition_rows
+from evalbench.tables import OPERATIONAL_TABLES, PUBLISHED_TABLES
+from evalbench.trends import CodeVersions, EntryState, decision_log_rows, operational_rows, partition_rows
+from evalbench.trends.context import TRENDS_VERSION
 from evalbench.writing import write_summary
 
 VERSIONS = CodeVersions(
@@ -29,33 +42,151 @@ VERSIONS = CodeVersions(
     gate=GATE_VERSION,
     summaries=OFFLINE_VERSION,
 )
+UNTOLD = frozenset({Disposition.UNCHANGED, Disposition.OUT_OF_RANGE})
+"""Where an entry ends that is no news: counted in `accounting`, not told in `run_states`."""
+EXCLUDED = "excluded"
 
 
-def publish_day(lake: Storage, day: DecidedDay, routing: Routing, summaries: SummariesMode) -> Published:
-    """Replace a date's partitions of every table; a date without runs has none."""
-    if not day.runs:
-        paths = [partition_path(table, day.day) for table in PUBLISHED_TABLES]
-        return Published(removed=tuple(path for path in paths if lake.delete(path)))
-    texts = [write_summary(lake, scored, summaries) for scored in day.runs]
-    rows = partition_rows(day.day, day.runs, day.decided, texts, routing, VERSIONS)
-    return publish_partition(lake, day.day, rows)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One execution of the pipeline, as far as what it publishes depends on it."""
+
+    plan_id: str
+    now: datetime
+    summaries: SummariesMode
+
+
+def rules_hash(rules: Rules, summaries: SummariesMode) -> str:
+    """Hash of everything beside the evidence that can change a date's rows: the operator's files, and the code."""
+    schemas = {table.name: [table.version, *table.column_names] for table in PUBLISHED_TABLES}
+    return sha256_json(
+        {
+            "rules": rules.digest,
+            "code": {**asdict(VERSIONS), "scoring": scoring_digest(), "trends": TRENDS_VERSION, "schemas": schemas},
+            "summaries": summaries.value,
+        }
+    )
+
+
+def unpublished(
+    standing: Standing, commits: Mapping[date, Commit], sizes: Mapping[str, int], rules: str | None
+) -> frozenset[date]:
+    """Dates whose partitions are not what they should be.
+
+    commits: by date. sizes: of the files below `trends/`. rules: see `rules_hash`; None where a date published under
+    others is left as it is.
+    """
+    emptied = {day for day, commit in commits.items() if commit.objects}
+    return frozenset(
+        day
+        for day in {*standing.days, *emptied}
+        if not _is_right(commits.get(day), standing.evidence(day), rules, sizes)
+    )
+
+
+def publish_date(lake: Storage, day: date, latest: Latest, execution: Execution) -> tuple[Published, Published]:
+    """Make a date's partitions what they should be: (partitions, new entries of the decision log).
+
+    Under the date's lock, and again whenever the evidence changed meanwhile: of any number of publishers the last one
+    has seen what all of them added. What is right already is not written.
+    """
+    partitions, logged = Published(), Published()
+    with lake.exclusive(f"_ops/locks/{day.isoformat()}.lock"):
+        while True:
+            standing = latest()
+            replaced, added = _replace(lake, standing.on(day), standing, execution)
+            partitions, logged = partitions + replaced, logged + added
+            if latest().evidence(day) == standing.evidence(day):
+                return partitions, logged
 
 
 def publish_operations(
-    lake: Storage, today: date, plan_id: str, states: Iterable[DirectoryState], routing: Routing
+    lake: Storage, execution: Execution, states: Iterable[DirectoryState], gone: Iterable[DirectoryState], rules: Rules
 ) -> None:
-    """Replace today's `run_states` and `accounting`: what this execution made of everything it listed."""
-    found = list(states)
+    """This execution's part of today's `run_states` and `accounting`: what it made of everything it listed.
+
+    gone: known directories that are listed no more.
+    """
+    today, found = execution.now.date(), list(states)
     counts = Counter((state.disposition.value, _reason(state)) for state in found)
+    told = [_told(state, rules) for state in (*found, *gone)]
     rows = operational_rows(
         today,
-        plan_id,
-        (_entry(lake, state) for state in found),
+        execution.plan_id,
+        [_entry(lake, state) for state in told if state.disposition not in UNTOLD or state.reason == EXCLUDED],
         {("listed", None): len(found), **counts},
-        routing,
+        rules.routing,
         VERSIONS,
     )
-    publish_partition(lake, today, rows)
+    for table in OPERATIONAL_TABLES:
+        path = partition_path(table, today, execution.plan_id)
+        lake.write_atomic(path, partition_bytes(table, rows[table.name]))
+
+
+def _is_right(commit: Commit | None, evidence: str, rules: str | None, sizes: Mapping[str, int]) -> bool:
+    if commit is None or commit.writing or commit.evidence != evidence or rules not in (None, commit.rules):
+        return False
+    return all(sizes.get(path) == stored.size for path, stored in commit.objects.items())
+
+
+def _replace(lake: Storage, day: DecidedDay, standing: Standing, execution: Execution) -> tuple[Published, Published]:
+    """Replace what differs. Partitions before the record that vouches for them, a date's log before both are done."""
+    objects = _objects(lake, day, standing.rules.routing, execution.summaries)
+    stale = {path: data for path, data in objects.items() if not lake.holds(path, data)}
+    surplus = [path for path in _paths(day.day) if path not in objects and lake.exists(path)]
+    before = read_commit(lake, day.day)
+    seq = before.seq if before is not None else 0
+    record = Commit(
+        run_date=day.day,
+        seq=seq + 1 if stale or surplus else seq,
+        writing=False,
+        evidence=standing.evidence(day.day),
+        rules=rules_hash(standing.rules, execution.summaries),
+        objects={path: _stored(data) for path, data in objects.items()},
+    )
+    if stale or surplus:
+        write_commit(lake, replace(record, writing=True, evidence=None, rules=None))
+    for path, data in stale.items():
+        lake.write_atomic(path, data)
+    for path in surplus:
+        lake.delete(path)
+    logged = _log(lake, day, standing.rules.routing, execution)
+    write_commit(lake, record)
+    unchanged = tuple(path for path in objects if path not in stale)
+    return Published(written=tuple(stale), unchanged=unchanged, removed=tuple(surplus)), logged
+
+
+def _objects(lake: Storage, day: DecidedDay, routing: Routing, summaries: SummariesMode) -> dict[str, bytes]:
+    """A date's partition files; a date without runs and decisions has none."""
+    if not day.runs and not day.decided:
+        return {}
+    texts = [write_summary(lake, scored, summaries) for scored in day.runs]
+    return partition_objects(day.day, partition_rows(day.day, day.runs, day.decided, texts, routing, VERSIONS))
+
+
+def _log(lake: Storage, day: DecidedDay, routing: Routing, execution: Execution) -> Published:
+    """Put a date's decisions on record, once it is over."""
+    if is_provisional(day.day, execution.now.date()):
+        return Published()
+    rows = decision_log_rows(day.day, execution.now, day.decided, routing, VERSIONS)
+    return append_decisions(lake, day.day, rows)
+
+
+def _paths(day: date) -> list[str]:
+    return [partition_path(table, day) for table in PUBLISHED_TABLES]
+
+
+def _stored(data: bytes) -> StoredObject:
+    return StoredObject(size=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def _told(state: DirectoryState, rules: Rules) -> DirectoryState:
+    """A state as it is told: a voided run says so, and on whose word."""
+    exclusion = rules.exclusions.of(state.run_id) if state.run_id is not None else None
+    if exclusion is None:
+        return state
+    message = f"{exclusion.reason} ({exclusion.owner}, {exclusion.day.isoformat()})"
+    return replace(state, reason=EXCLUDED, message=message)
 
 
 def _entry(lake: Storage, state: DirectoryState) -> EntryState:
@@ -64,8 +195,9 @@ def _entry(lake: Storage, state: DirectoryState) -> EntryState:
     return EntryState(
         path=state.path,
         state=state.disposition.value,
-        reason=_reason(state),
+        reason=state.reason if state.reason == EXCLUDED else _reason(state),
         detail=state.message or None,
+        change=state.change.value if state.change is not None else None,
         run_key=state.run_key,
         run_id=state.run_id,
         run_time=state.run_time,

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from evalbench.accounting import Accounting, DirectoryState, Disposition
 from evalbench.decided import DecidedSubject
+from evalbench.exclusions import Exclusion
 from evalbench.gate.decision import Decision
 from evalbench.gate.result import CheckResult
 from evalbench.general_score import general_score
@@ -31,10 +32,13 @@ def document(
     accounting: Accounting | None,
     states: Iterable[DirectoryState] = (),
     idle_routes: Iterable[str] = (),
+    excluded: Iterable[Exclusion] = (),
+    idle_exclusions: Iterable[str] = (),
 ) -> Document:
     """One document. accounting is None where no run directories were listed (`gate`).
 
-    states: what became of each listed entry. idle_routes: routes that matched no decided subject.
+    states: what became of each listed entry. idle_routes: routes that matched no decided subject. excluded: of runs of
+    the decided dates, whether or not a decision is left there. idle_exclusions: excluded run ids nobody knows.
     """
     return {
         "decisions": list(decisions),
@@ -42,6 +46,8 @@ def document(
         "accounting": plain(asdict(accounting)) if accounting is not None else None,
         "not_scored": [_not_scored(state) for state in states if state.disposition in NOT_SCORED],
         "idle_routes": list(idle_routes),
+        "excluded": [exclusion.document for exclusion in excluded],
+        "idle_exclusions": list(idle_exclusions),
     }
 
 
@@ -70,6 +76,7 @@ def decision_document(decided: DecidedSubject, today: date, route: str | None = 
         "baseline_runs": decision.baseline_runs,
         "attested": list(decision.attested),
         "attested_nothing": list(decision.attested_nothing),
+        "excluded": [exclusion.document for exclusion in decided.case.left_out],
         "defects": dict(sorted(defects.items())),
         "checks": [_check(check) for check in decision.checks],
         "signals": {signal.name: _signal(signal) for signal in decided.signals},

@@ -1,9 +1,10 @@
-"""The operator's files, read: routing and every policy it can ask for, or the one policy given instead."""
+"""The operator's files, read: routing and every policy it can ask for, or the one given instead; exclusions."""
 
 import stat
 from pathlib import Path
 
 from evalbench.errors import PolicyError, UsageError
+from evalbench.exclusions import NOTHING_EXCLUDED, Exclusions, parse_exclusions
 from evalbench.policy import Policy, parse_policy
 from evalbench.routing import Routing, parse_routing
 from evalbench.settings import Settings, include_dir
@@ -15,7 +16,7 @@ MOST_BYTES = 1_000_000
 
 
 def read_rules(settings: Settings, baseline: str | None = None) -> Rules:
-    """Routing, policies, and the caller's overrides.
+    """Routing, policies, exclusions, and the caller's overrides.
 
     Raises UsageError when a file isn't there, PolicyError when it can't be used.
     """
@@ -27,6 +28,7 @@ def read_rules(settings: Settings, baseline: str | None = None) -> Rules:
         policies=_policies(routing, routing_path, shipped),
         override=_policy(_local(settings.policy)) if settings.policy is not None else None,
         baseline=baseline,
+        exclusions=_exclusions(_local(settings.exclude)) if settings.exclude is not None else NOTHING_EXCLUDED,
     )
 
 
@@ -43,6 +45,10 @@ def _policies(routing: Routing, routing_path: Path, shipped: Path) -> dict[str, 
 
 def _policy(path: Path) -> Policy:
     return parse_policy(_text(path, "policy file"), str(path))
+
+
+def _exclusions(path: Path) -> Exclusions:
+    return parse_exclusions(_text(path, "exclusions file"), str(path))
 
 
 def _local(path: str) -> Path:

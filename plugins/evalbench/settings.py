@@ -32,7 +32,8 @@ class FailOnHold(StrEnum):
 class Settings:
     """Everything the verbs take from outside.
 
-    runs, lake, routing, policy: local paths, None when not given (routing: the shipped one; policy: routing's).
+    runs, lake, routing, policy, exclude: local paths, None when not given (routing: the shipped one; policy: routing's;
+    exclude: no run is voided).
     timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
     clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
     max_run_bytes: bigger run directories are quarantined.
@@ -42,6 +43,7 @@ class Settings:
     lake: str | None = None
     routing: str | None = None
     policy: str | None = None
+    exclude: str | None = None
     timezone: str = "UTC"
     grace_hours: float = 24.0
     clock: datetime | None = None
@@ -183,6 +185,7 @@ PARSERS: dict[str, Callable[[object], object]] = {
     "lake": _text,
     "routing": _text,
     "policy": _text,
+    "exclude": _text,
     "timezone": _timezone,
     "grace_hours": _hours,
     "clock": _instant,

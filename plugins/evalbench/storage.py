@@ -1,37 +1,65 @@
 """Places where run directories are read and the lake is written. Local paths in this version."""
 
+import fcntl
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from evalbench.errors import PipelineError, UsageError
+from evalbench.canonical import sha256_json
+from evalbench.errors import PipelineError, StorageError, UsageError
 
 TEMPORARY = ".tmp-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileStamp:
+    """What a listing tells of a file. stamp: another one whenever its content may be another."""
+
+    size: int
+    stamp: str
+
+
+def hint_of(files: Mapping[str, FileStamp]) -> str:
+    """One hash over what a listing tells of some files: while it is the same, nobody wrote to them."""
+    return sha256_json(sorted((name, file.size, file.stamp) for name, file in files.items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedEntry:
-    """One child of the runs root. ignored: why it can't be a run directory, None when it may be one."""
+    """One child of the runs root, and the regular files directly inside it.
+
+    ignored: why it can't be a run directory, None when it may be one. problem: `unreadable` or `link_outside_root`, why
+    its files can't be trusted as a whole, with a message.
+    """
 
     path: str
     ignored: str | None = None
+    files: Mapping[str, FileStamp] = field(default_factory=dict)
+    problem: str | None = None
+    message: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes in all files."""
+        return sum(file.size for file in self.files.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryFiles:
-    """The regular files directly inside a directory, taken once.
+    """The regular files directly inside a directory, taken once, and what was listed of each.
 
     problem: why they can't be trusted as a whole: `unreadable`, `too_large`, `changed_while_read`, `link_outside_root`
-    (files is then empty), None when they can. size: bytes in all of them.
+    (files is then empty), None when they can.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
+    stamps: Mapping[str, FileStamp] = field(default_factory=dict)
     newest_mtime: datetime | None = None
-    size: int = 0
     problem: str | None = None
     message: str = ""
 
@@ -52,14 +80,14 @@ class Storage:
     # -- the lake ------------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file. Raises FileNotFoundError, and PipelineError when it is there and can't be read."""
+        """The bytes of a file. Raises FileNotFoundError, and StorageError when it is there and can't be read."""
         try:
             return self._at(path).read_bytes()
         except (FileNotFoundError, NotADirectoryError) as error:
             raise FileNotFoundError(str(self._at(path))) from error
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise PipelineError(f"{self._at(path)}: can't be read ({reason}); check its rights") from error
+            raise StorageError(f"{self._at(path)}: can't be read ({reason}); check its rights") from error
 
     def exists(self, path: str) -> bool:
         """Whether a file is there."""
@@ -89,7 +117,7 @@ class Storage:
     def write_atomic(self, path: str, data: bytes) -> bool:
         """Replace a file whole: readers see the old bytes or the new ones. False when the bytes are the same."""
         target = self._at(path)
-        if target.is_file() and target.read_bytes() == data:
+        if self.holds(path, data):
             return False
         temporary = self._write_temporary(target, data)
         try:
@@ -100,13 +128,45 @@ class Storage:
         _sync_folder(target.parent)
         return True
 
+    def holds(self, path: str, data: bytes) -> bool:
+        """Whether a file is there with these bytes."""
+        target = self._at(path)
+        try:
+            return target.stat().st_size == len(data) and target.read_bytes() == data
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def sizes(self, prefix: str) -> dict[str, int]:
+        """Bytes of every file below a folder, by path; one listing, no file is opened."""
+        found = {}
+        for path in self.paths(prefix):
+            with suppress(FileNotFoundError):
+                found[path] = self._at(path).stat().st_size
+        return found
+
     def delete(self, path: str) -> bool:
         """Remove a file. False when it wasn't there."""
-        target = self._at(path)
-        if not target.exists():
+        try:
+            self._at(path).unlink()
+        except (FileNotFoundError, NotADirectoryError):
             return False
-        target.unlink()
         return True
+
+    @contextmanager
+    def exclusive(self, path: str) -> Iterator[None]:
+        """Hold the lock of this name: nobody else does meanwhile. It is freed when its holder ends, however it ends."""
+        target = self._at(path)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(target, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise StorageError(f"{target}: can't be locked ({reason}); check its rights and space") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def _at(self, path: str) -> Path:
         parts = PurePosixPath(path)
@@ -127,7 +187,7 @@ class Storage:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             reason = error.strerror or type(error).__name__
-            raise PipelineError(f"{target}: can't be written ({reason}); check its rights and space") from error
+            raise StorageError(f"{target}: can't be written ({reason}); check its rights and space") from error
         return temporary
 
     # -- the runs root -------------------------------------------------------------------------------------------
@@ -144,7 +204,7 @@ class Storage:
             raise PipelineError(f"{self.root}: no such runs folder; check the path given") from error
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            raise PipelineError(f"{self.root}: can't list the runs folder ({reason}); check its rights") from error
+            raise StorageError(f"{self.root}: can't list the runs folder ({reason}); check its rights") from error
 
     def _listed(self, entry: os.DirEntry[str]) -> ListedEntry:
         if entry.is_symlink():
@@ -152,7 +212,15 @@ class Storage:
         if not entry.is_dir(follow_symlinks=False):
             return ListedEntry(path=_text(entry.name), ignored="not_a_directory")
         text = _text(entry.name)
-        return ListedEntry(path=text, ignored=None if text == entry.name else "name_not_utf8")
+        if text != entry.name:
+            return ListedEntry(path=text, ignored="name_not_utf8")
+        try:
+            found = self._stats(Path(entry.path))
+        except OSError as error:
+            return ListedEntry(path=text, problem="unreadable", message=_unreadable(text, error))
+        if outside := _outside(found):
+            return ListedEntry(path=text, problem="link_outside_root", message=_links_out(text, outside))
+        return ListedEntry(path=text, files=_stamps(found))
 
     def _link(self, path: str) -> str:
         """A link inside the root points to something that is listed itself; outside it is none of ours."""
@@ -161,29 +229,41 @@ class Storage:
     def _holds(self, path: Path) -> bool:
         return path.is_relative_to(os.path.realpath(self.root))
 
-    def read_directory(self, path: str, max_bytes: int) -> DirectoryFiles:
-        """The regular files directly inside `path`. Never raises for what is wrong with the directory itself."""
+    def read_directory(self, path: str, max_bytes: int, only: Collection[str] | None = None) -> DirectoryFiles:
+        """The regular files directly inside `path`, or only those named, as far as they are there.
+
+        Never raises for what is wrong with the directory itself.
+        """
         folder = self.root / path
         try:
             before = self._stats(folder)
-            outside = [name for name, info in before.items() if info is None]
-            if outside:
-                return _problem("link_outside_root", f"{path}/{outside[0]} links out of the runs root")
-            sizes = {name: info.st_size for name, info in before.items() if info is not None}
-            size = sum(sizes.values())
+            if outside := _outside(before):
+                return _problem("link_outside_root", _links_out(path, outside))
+            stamps = _stamps(before)
+            size = sum(file.size for file in stamps.values())
             if size > max_bytes:
-                return _problem("too_large", f"{path} holds {size} bytes, more than max_run_bytes ({max_bytes})", size)
-            files = {name: self._read_at_most(folder / name, sizes[name]) for name in sorted(before)}
+                return _problem("too_large", too_large(path, size, max_bytes))
+            names = [name for name in stamps if only is None or name in only]
+            files = {name: self._read_at_most(folder / name, stamps[name].size) for name in names}
             after = self._stats(folder)
         except OSError as error:
-            reason = error.strerror or type(error).__name__
-            return _problem("unreadable", f"{path} can't be read ({reason}); check its rights")
-        if _moments(before) != _moments(after) or any(len(files[name]) != sizes[name] for name in files):
-            return _problem("changed_while_read", f"{path} changed while it was read; it is read again next time", size)
+            return _problem("unreadable", _unreadable(path, error))
+        if stamps != _stamps(after) or any(len(files[name]) != stamps[name].size for name in names):
+            return _problem("changed_while_read", f"{path} changed while it was read; it is read again next time")
         newest = max((info.st_mtime_ns for info in before.values() if info is not None), default=None)
         newest = folder.stat().st_mtime_ns if newest is None else newest
         mtime = datetime.fromtimestamp(newest // 1_000_000_000, tz=UTC)
-        return DirectoryFiles(files=files, newest_mtime=mtime, size=size)
+        return DirectoryFiles(files=files, stamps=stamps, newest_mtime=mtime)
+
+    def stamp(self, path: str) -> FileStamp | None:
+        """What a listing would tell of one regular file of the runs root, None when there is none."""
+        target = self._at(path)
+        try:
+            info = target.stat()
+        except OSError:
+            return None
+        inside = self._holds(Path(os.path.realpath(target)))
+        return _stamp(info) if inside and stat.S_ISREG(info.st_mode) else None
 
     def read_beside(self, path: str, max_bytes: int) -> bytes | None:
         """A file of the runs root that a run points to, None when it isn't there, is no file or is too large."""
@@ -216,12 +296,35 @@ class Storage:
             return file.read(size + 1)
 
 
-def _problem(problem: str, message: str, size: int = 0) -> DirectoryFiles:
-    return DirectoryFiles(problem=problem, message=message, size=size)
+def too_large(path: str, size: int, max_bytes: int) -> str:
+    """What is said of a directory that isn't read because of its size."""
+    return f"{path} holds {size} bytes, more than max_run_bytes ({max_bytes})"
 
 
-def _moments(stats: dict[str, os.stat_result | None]) -> list[tuple[str, int, int]]:
-    return [(name, info.st_size, info.st_mtime_ns) for name, info in stats.items() if info is not None]
+def _unreadable(path: str, error: OSError) -> str:
+    return f"{path} can't be read ({error.strerror or type(error).__name__}); check its rights"
+
+
+def _links_out(path: str, name: str) -> str:
+    return f"{path}/{name} links out of the runs root"
+
+
+def _problem(problem: str, message: str) -> DirectoryFiles:
+    return DirectoryFiles(problem=problem, message=message)
+
+
+def _outside(stats: Mapping[str, os.stat_result | None]) -> str | None:
+    """The first file that is a link out of the root."""
+    return next((name for name, info in stats.items() if info is None), None)
+
+
+def _stamps(stats: Mapping[str, os.stat_result | None]) -> dict[str, FileStamp]:
+    return {name: _stamp(info) for name, info in stats.items() if info is not None}
+
+
+def _stamp(info: os.stat_result) -> FileStamp:
+    """Copying tools set the time of modification back; the time of change can't be set, and gives them away."""
+    return FileStamp(size=info.st_size, stamp=f"{info.st_mtime_ns}:{info.st_ctime_ns}")
 
 
 def _text(name: str) -> str:

@@ -1,14 +1,17 @@
 """Which subjects are decided on a date, over which runs, under which policy and against which baseline."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 
+from evalbench.canonical import sha256_json
 from evalbench.decided import DecidedSubject, decide_subject
-from evalbench.gate.case import Case, Subject, as_of
+from evalbench.exclusions import NOTHING_EXCLUDED, Exclusion, Exclusions
+from evalbench.gate.case import Case, LostRun, Subject, as_of
 from evalbench.ledger import Run, ScoredRun
-from evalbench.policy import Policy
-from evalbench.pool import Pool, one_dataset_version, pool_runs
+from evalbench.policy import Policy, Window
+from evalbench.pool import one_dataset_version, pool_runs
 from evalbench.routing import Route, Routing
 
 GIVEN = "given"
@@ -28,6 +31,7 @@ class Rules:
     policies: Mapping[str, Policy]
     override: Policy | None = None
     baseline: str | None = None
+    exclusions: Exclusions = NOTHING_EXCLUDED
 
     def policy(self, product: str, suite: str) -> Policy:
         """The policy that holds for a product and suite."""
@@ -53,11 +57,29 @@ class Rules:
         named = self.baseline or self.routing.route(subject.product, subject.suite).baseline
         return named if named != subject.candidate else None
 
+    def window_of(self, subject: Subject) -> Window | None:
+        """Routing's window for a subject, None where the policy's holds."""
+        return self.routing.route(subject.product, subject.suite).window
+
     @property
     def longest_window(self) -> int:
-        """Days of the longest window any policy here pools."""
-        policies = (self.override,) if self.override is not None else self.policies.values()
-        return max(policy.window.days for policy in policies)
+        """Days of the longest window any decision here pools."""
+        return max(self._window(route).days for route in (*self.routing.routes, Route()))
+
+    def _window(self, route: Route) -> Window:
+        return route.window or (self.override or self.policies[route.policy]).window
+
+    @property
+    def digest(self) -> str:
+        """sha256 over routing, policies and what was given instead of them; exclusions apart: they void single runs."""
+        return sha256_json(
+            {
+                "routing": self.routing.model_dump(mode="json"),
+                "policies": {name: policy.policy_hash for name, policy in self.policies.items()},
+                "override": self.override.policy_hash if self.override is not None else None,
+                "baseline": self.baseline,
+            }
+        )
 
 
 def subject_of(run: Run, routing: Routing) -> Subject:
@@ -67,40 +89,116 @@ def subject_of(run: Run, routing: Routing) -> Subject:
     )
 
 
-def decide_day(day: date, runs: Iterable[ScoredRun], rules: Rules) -> tuple[DecidedSubject, ...]:
-    """Every subject with a run on `day`, sorted. `runs` holds all runs of the longest window that ends on it."""
-    by_subject: dict[Subject, list[ScoredRun]] = {}
-    for scored in runs:
-        by_subject.setdefault(subject_of(scored.run, rules.routing), []).append(scored)
-    today = sorted(subject for subject, own in by_subject.items() if any(s.run.run_date == day for s in own))
-    return tuple(decide_subject(_case(subject, day, by_subject, rules)) for subject in today)
+def voided(run: Run, rules: Rules) -> Exclusion | None:
+    """The operator's exclusion of a run, None where it counts."""
+    return rules.exclusions.of(run.run_id)
 
 
-def _case(subject: Subject, day: date, by_subject: Mapping[Subject, list[ScoredRun]], rules: Rules) -> Case:
-    policy = rules.policy(subject.product, subject.suite)
-    runs, others = one_dataset_version(_window(by_subject[subject], day, policy))
-    baseline = rules.baseline_of(subject)
-    return Case(
-        subject=subject,
-        on=day,
-        policy=policy,
-        pool=pool_runs(runs, policy, as_of(day)),
-        other_versions=tuple(scored.run for scored in others),
-        baseline_candidate=baseline,
-        baseline=_baseline(subject, baseline, day, policy, by_subject) if baseline is not None else None,
+def due_subjects(day: date, now: datetime, rules: Rules) -> tuple[Subject, ...]:
+    """Subjects that routing expects on `day` and whose hour has come by `now` (aware), sorted."""
+    return tuple(
+        Subject(product=due.product, suite=due.suite, environment=due.environment, candidate=due.candidate)
+        for due in rules.routing.due_on(day, now)
     )
 
 
-def _baseline(
-    subject: Subject, candidate: str, day: date, policy: Policy, by_subject: Mapping[Subject, list[ScoredRun]]
-) -> Pool | None:
-    """The baseline's runs in the same window, None when there are none."""
-    other = Subject(product=subject.product, suite=subject.suite, environment=subject.environment, candidate=candidate)
-    runs, _ = one_dataset_version(_window(by_subject.get(other, []), day, policy))
-    return pool_runs(runs, policy, as_of(day)) if runs else None
+def decide_day(
+    day: date,
+    runs: Iterable[ScoredRun],
+    rules: Rules,
+    *,
+    expected: Iterable[Subject] = (),
+    lost: Iterable[LostRun] = (),
+) -> tuple[DecidedSubject, ...]:
+    """Every subject with a run on `day`, expected or lost there, sorted.
+
+    runs: all of the longest window that ends on `day`; voided ones are left out here, and shown. expected: subjects of
+    which a run on `day` is due. lost: directories of that window that came back without a result.
+    """
+    window = _Window.of(day, runs, rules, frozenset(expected), lost)
+    return tuple(decide_subject(window.case(subject)) for subject in sorted(window.subjects))
 
 
-def _window(runs: Iterable[ScoredRun], day: date, policy: Policy) -> list[ScoredRun]:
-    """Runs with run_date in (day - window days, day]."""
-    first = day - timedelta(days=policy.window.days - 1)
-    return [scored for scored in runs if first <= scored.run.run_date <= day]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Evidence:
+    """What the longest window holds of one subject."""
+
+    runs: list[ScoredRun] = field(default_factory=list)
+    voided: list[tuple[date, Exclusion]] = field(default_factory=list)
+    lost: list[LostRun] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Window:
+    """The longest window that ends on a day, by subject."""
+
+    day: date
+    rules: Rules
+    expected: frozenset[Subject]
+    found: Mapping[Subject, _Evidence]
+
+    @classmethod
+    def of(
+        cls, day: date, runs: Iterable[ScoredRun], rules: Rules, expected: frozenset[Subject], lost: Iterable[LostRun]
+    ) -> "_Window":
+        """Sort runs, voided runs and lost ones by subject."""
+        found: dict[Subject, _Evidence] = defaultdict(_Evidence)
+        for scored in runs:
+            subject = subject_of(scored.run, rules.routing)
+            exclusion = voided(scored.run, rules)
+            if exclusion is None:
+                found[subject].runs.append(scored)
+            else:
+                found[subject].voided.append((scored.run.run_date, exclusion))
+        for item in lost:
+            found[item.subject].lost.append(item)
+        return cls(day=day, rules=rules, expected=expected, found=dict(found))
+
+    @property
+    def subjects(self) -> frozenset[Subject]:
+        """Those to decide; a run that was voided makes no decision."""
+        ran = (
+            subject
+            for subject, own in self.found.items()
+            if any(scored.run.run_date == self.day for scored in own.runs)
+            or any(item.run_date == self.day for item in own.lost)
+        )
+        return self.expected.union(ran)
+
+    def case(self, subject: Subject) -> Case:
+        """The case of a subject on the day."""
+        rules, policy = self.rules, self.rules.policy(subject.product, subject.suite)
+        window = rules.window_of(subject)
+        days = (window or policy.window).days
+        own = self._within(subject, days)
+        candidate = rules.baseline_of(subject)
+        theirs = self._within(replace(subject, candidate=candidate), days) if candidate is not None else _Evidence()
+        pooled, others = one_dataset_version(own.runs)
+        compared, _ = one_dataset_version(theirs.runs)
+        return Case(
+            subject=subject,
+            on=self.day,
+            policy=policy,
+            pool=pool_runs(pooled, policy, as_of(self.day)),
+            other_versions=tuple(scored.run for scored in others),
+            baseline_candidate=candidate,
+            baseline=pool_runs(compared, policy, as_of(self.day)) if compared else None,
+            window=window,
+            expected=subject in self.expected,
+            lost=tuple(own.lost),
+            excluded=tuple(exclusion for _, exclusion in own.voided),
+            baseline_lost=tuple(theirs.lost),
+            baseline_excluded=tuple(exclusion for _, exclusion in theirs.voided),
+        )
+
+    def _within(self, subject: Subject, days: int) -> _Evidence:
+        """What (day - days, day] holds of a subject, in one order."""
+        first = self.day - timedelta(days=days - 1)
+        found = self.found.get(subject, _Evidence())
+        return _Evidence(
+            runs=[scored for scored in found.runs if first <= scored.run.run_date <= self.day],
+            voided=sorted(
+                (item for item in found.voided if first <= item[0] <= self.day), key=lambda item: item[1].run_id
+            ),
+            lost=sorted(item for item in found.lost if first <= item.run_date <= self.day),
+        )

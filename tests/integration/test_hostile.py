@@ -14,7 +14,7 @@ import pytest
 from evalbench.cli import main
 
 CLOCK = "2026-12-02T06:00:00Z"
-OUTSIDE_THE_PROMISE = ("_ops/", "trends/run_states/", "trends/accounting/")
+OUTSIDE_THE_PROMISE = ("_ops/", "index/", "commits/", "trends/run_states/", "trends/accounting/")
 SECONDS = 120
 
 RECORD: dict[str, Any] = {

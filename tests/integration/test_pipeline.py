@@ -19,7 +19,11 @@ from evalbench.storage import Storage
 
 AFTER = "2026-12-02T06:00:00Z"
 OUTSIDE_THE_PROMISE = ("_ops/", "trends/run_states/", "trends/accounting/")
+A_LAKES_OWN = ("index/", "commits/", "trends/decision_log/")
+"""What depends on when a lake learnt of its runs, and in how many nights; never rewritten without need."""
 REPLAYED = "custom/tau-bench gpt-4o tool-calling (replayed)"
+UNCOUNTED = (*OUTSIDE_THE_PROMISE, "commits/")
+"""A commit record counts how often its partitions were written."""
 
 
 def settings(runs: Path, lake: Path, root: Path, **fields: object) -> Settings:
@@ -29,10 +33,15 @@ def settings(runs: Path, lake: Path, root: Path, **fields: object) -> Settings:
     return load_settings({}, {name: str(value) if isinstance(value, Path) else value for name, value in given.items()})
 
 
-def files(lake: Path, promised: bool = True) -> dict[str, bytes]:
-    """Files of a lake; only those whose bytes are promised, or all."""
+def files(lake: Path, but: tuple[str, ...] = OUTSIDE_THE_PROMISE) -> dict[str, bytes]:
+    """Files of a lake, those below the folders `but` left out."""
     found = {path.relative_to(lake).as_posix(): path.read_bytes() for path in sorted(lake.rglob("*")) if path.is_file()}
-    return {name: data for name, data in found.items() if not (promised and name.startswith(OUTSIDE_THE_PROMISE))}
+    return {name: data for name, data in found.items() if not name.startswith(but or ("\0",))}
+
+
+def tables(lake: Path) -> dict[str, bytes]:
+    """What any two lakes over the same runs have in common."""
+    return files(lake, (*OUTSIDE_THE_PROMISE, *A_LAKES_OWN))
 
 
 def decisions(report: dict[str, Any]) -> dict[tuple[str, str], str]:
@@ -178,7 +187,7 @@ def test_neither_order_nor_jobs_nor_time_matter(
         if entry.is_dir():
             shutil.copytree(entry, runs / entry.name)
     pipeline.run(settings(runs, lake, root, clock="2027-01-05T00:00:00Z"), jobs=2)
-    assert files(samples[0]) == files(lake)
+    assert tables(samples[0]) == tables(lake)
 
 
 def test_night_by_night_equals_all_at_once(
@@ -188,29 +197,29 @@ def test_night_by_night_equals_all_at_once(
     for day in ("2026-11-30", "2026-11-27", "2026-11-28"):
         on = date.fromisoformat(day)
         pipeline.run(settings(sample_runs, tmp_path / "lake", root), since=on, until=on)
-    assert files(samples[0]) == files(tmp_path / "lake")
+    assert tables(samples[0]) == tables(tmp_path / "lake")
 
 
 @pytest.mark.parametrize("part", ["trends", "facts", "verdicts", "summaries"])
 def test_what_is_deleted_comes_back_byte_for_byte(lake: Path, root: Path, sample_runs: Path, part: str) -> None:
     """Any part of the lake can be lost and is made again from the run directories."""
-    before = files(lake)
+    before = files(lake, UNCOUNTED)
     shutil.rmtree(lake / part)
     pipeline.run(settings(sample_runs, lake, root))
-    assert before == files(lake)
+    assert before == files(lake, UNCOUNTED)
 
 
 def test_one_deleted_partition_comes_back_byte_for_byte(lake: Path, root: Path, sample_runs: Path) -> None:
     """Only what is missing is written."""
-    before = files(lake)
+    before = files(lake, UNCOUNTED)
     gone = "trends/decisions/run_date=2026-11-28/part-0.parquet"
     (lake / gone).unlink()
     plan = pipeline.discover(settings(sample_runs, lake, root))
     published = pipeline.publish(
         settings(sample_runs, lake, root), pipeline.decide(settings(sample_runs, lake, root), plan)
     )
-    assert (gone,) == published.written
-    assert before == files(lake)
+    assert ((date(2026, 11, 28),), (gone,)) == (published.dates, published.partitions.written)
+    assert before == files(lake, UNCOUNTED)
 
 
 def test_summaries_stand_beside_every_run(samples: tuple[Path, Any]) -> None:
@@ -236,7 +245,7 @@ def test_every_verb_can_run_in_a_process_of_its_own(
         pipeline.score(used, read_plan(lake, plan_id), entry.run_key)
         assert "offline" == pipeline.summarize(used, read_plan(lake, plan_id), entry.run_key)
     pipeline.publish(used, pipeline.decide(used, read_plan(lake, plan_id)))
-    assert files(samples[0]) == files(tmp_path)
+    assert tables(samples[0]) == tables(tmp_path)
     assert samples[1] == read_report(lake, plan_id)
 
 
@@ -245,7 +254,7 @@ def test_planted_secrets_reach_nothing(samples: tuple[Path, Any]) -> None:
     lake, report = samples
     assert "PLANTED" not in json.dumps(report)
     tables = 0
-    for name, data in files(lake, promised=False).items():
+    for name, data in files(lake, but=()).items():
         assert b"PLANTED" not in data, name
         if name.endswith(".parquet"):
             tables += 1
@@ -256,11 +265,11 @@ def test_planted_secrets_reach_nothing(samples: tuple[Path, Any]) -> None:
 def test_decisions_need_no_run_directory(samples: tuple[Path, Any], lake: Path, root: Path, tmp_path: Path) -> None:
     """From facts alone, without verdicts even: the same decisions, and nothing is written."""
     shutil.rmtree(lake / "verdicts")
-    before = files(lake, promised=False)
+    before = files(lake, but=())
     report = pipeline.decide_standing(settings(tmp_path / "gone", lake, root))
     assert samples[1]["decisions"] == report["decisions"]
     assert None is report["accounting"]
-    assert before == files(lake, promised=False)
+    assert before == files(lake, but=())
 
 
 # -- scope -------------------------------------------------------------------------------------------------------
@@ -343,7 +352,7 @@ def test_of_two_directories_with_one_run_id_the_first_stands(root: Path, tmp_pat
         assert {"duplicate_run_id": 1} == report["accounting"]["quarantined"]
     at_once = tmp_path / "at-once"
     pipeline.run(settings(runs, at_once, root))
-    assert files(at_once) == files(lake)
+    assert tables(at_once) == tables(lake)
 
 
 def test_an_unfinished_run_waits_out_its_grace(root: Path, tmp_path: Path, sample_runs: Path) -> None:
@@ -357,16 +366,17 @@ def test_an_unfinished_run_waits_out_its_grace(root: Path, tmp_path: Path, sampl
     assert [["in_progress"], ["scored"], ["unchanged"]] == states
 
 
-def test_a_directory_that_changes_after_it_was_planned_is_in_progress(root: Path, tmp_path: Path) -> None:
-    """What is scored is what was planned, or nothing."""
-    runs = tmp_path / "runs"
-    folder = write_run(runs, "a")
-    used = settings(runs, tmp_path / "lake", root)
+def test_a_directory_that_changes_after_it_was_listed_is_scored_as_it_is_read(root: Path, tmp_path: Path) -> None:
+    """Its bytes are taken once, and remembered as they looked then: the next night has nothing to read again."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    write_run(runs, "a")
+    used = settings(runs, lake, root)
     plan = pipeline.discover(used)
-    (folder / "trials.jsonl").write_text("{}\n")
-    state = pipeline.score(used, plan, plan.entries[0].run_key)
-    assert ("in_progress", "changed_while_read") == (state.disposition, state.reason)
-    assert 1 == pipeline.decide(used, plan).accounting.in_progress
+    write_run(runs, "a", verified=False)
+    pipeline.score(used, plan, plan.entries[0].run_key)
+    report = pipeline.publish(used, pipeline.decide(used, plan)).report
+    assert {("agent-1", "2026-11-28"): "FAIL"} == decisions(report)
+    assert () == pipeline.discover(used).to_score
 
 
 def test_a_lost_run_is_quarantined_and_fails_the_pipeline_after_the_others(root: Path, tmp_path: Path) -> None:
@@ -500,11 +510,12 @@ def test_a_day_that_is_not_over_holds_nothing(samples: tuple[Path, Any], root: P
 
 
 def test_enforce_says_what_there_was_to_hold(samples: tuple[Path, Any], root: Path, sample_runs: Path) -> None:
-    """Never "nothing is held" over a hold: not enforced, earlier days, nothing decided and all PASS are told apart."""
+    """Never "nothing is held" over a hold: not enforced, days not over, nothing decided and all PASS are told apart."""
     never = settings(sample_runs, samples[0], root, fail_on_hold="never")
     report = samples[1]
     passed = {**report, "decisions": [entry for entry in report["decisions"] if entry["decision"] == "PASS"]}
     assert "9 held, not enforced (fail_on_hold=never)" in pipeline.enforce(never, report)
-    assert "about earlier days" in pipeline.enforce(never, report, since=date(2026, 12, 1))
+    yesterday = settings(sample_runs, samples[0], root, clock="2026-11-27T12:00:00Z")
+    assert "about a day that is not over" in pipeline.enforce(yesterday, report)
     assert "no release is held: 1 decisions, all PASS" == pipeline.enforce(never, passed)
     assert "nothing was decided" in pipeline.enforce(never, {**report, "decisions": []})

@@ -1,5 +1,6 @@
-"""The index: one standing set of facts per run directory, one run directory per run id."""
+"""The index: segments that only grow, one standing set of facts per run directory, one run directory per run id."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import permutations
@@ -7,11 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from evalbench.accounting import DirectoryState, Disposition
+from evalbench.accounting import TASK_LOST, DirectoryState, Disposition
 from evalbench.errors import PipelineError
-from evalbench.lake.index import PATH, changed_dates, read_index, updated, write_index
+from evalbench.lake.index import (
+    FORGOTTEN,
+    Index,
+    claims,
+    compact,
+    forgotten,
+    merged,
+    read_index,
+    segments,
+    updated,
+    write_segment,
+)
 from evalbench.ledger import RunState
 from evalbench.storage import Storage
+
+READING = "1-abc"
+OUT = Disposition.OUT_OF_RANGE
 
 
 def state(
@@ -27,68 +42,151 @@ def state(
         state=RunState.COMPLETE,
         content=content,
         facts=f"facts/{path}/{content}",
+        hint=f"hint-{content}",
     )
     return replace(scored, **fields)  # type: ignore[arg-type]
 
 
-def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
-    """A new lake has an empty index; a written one reads back, and equal content is not written again."""
+def after(index: Index, *states: DirectoryState, since: date | None = None, until: date | None = None) -> Index:
+    """An index with what these looks add."""
+    return merged((*index.values(), *updated(index, states, READING, since, until)))
+
+
+def standing(index: Index) -> list[str]:
+    """Facts that count, by run key."""
+    return [entry.standing.facts for entry in claims(index)[0].values() if entry.standing is not None]
+
+
+def paths(index: Index) -> Iterable[str | None]:
+    """Directories whose facts count."""
+    return [entry.path for entry in claims(index)[0].values()]
+
+
+def test_segments_only_grow_and_their_union_is_the_index(tmp_path: Path) -> None:
+    """A new lake has an empty index; what two writers add without knowing of each other is there; twice is once."""
     lake = Storage(str(tmp_path))
     assert {} == read_index(lake)
-    index, _ = updated({}, [state("b"), state("a")])
-    assert write_index(lake, index) is True
-    assert index == read_index(lake)
-    assert write_index(lake, index) is False
-    lake.write_atomic(PATH, b"[{}]")
-    with pytest.raises(PipelineError, match=r"index/current.json.*damaged"):
+    write_segment(lake, updated({}, [state("a")], READING, None, None))
+    write_segment(lake, updated({}, [state("b")], READING, None, None))
+    write_segment(lake, updated({}, [state("b")], READING, None, None))
+    assert 2 == len(segments(lake))
+    assert ["key-a", "key-b"] == list(read_index(lake))
+    assert None is write_segment(lake, updated(read_index(lake), [state("a"), state("b")], READING, None, None))
+
+
+def test_a_damaged_segment_is_named(tmp_path: Path) -> None:
+    """The operator learns which file to look at."""
+    lake = Storage(str(tmp_path))
+    lake.create("index/x.parquet", b"no parquet")
+    with pytest.raises(PipelineError, match=r"index/x.parquet.*damaged"):
         read_index(lake)
 
 
-def test_new_content_supersedes_old() -> None:
-    """A directory that changed is known by its latest facts only, and both dates are touched."""
-    before, _ = updated({}, [state("a", day=1)])
-    after, _ = updated(before, [state("a", day=2, content="c2")])
-    assert ["facts/a/c2"] == [entry.facts for entry in after.values()]
-    assert {date(2026, 3, 1), date(2026, 3, 2)} == changed_dates(before, after)
+def test_compacting_keeps_the_union_and_removes_the_rest(tmp_path: Path) -> None:
+    """One segment says what many said; below the limit nothing is touched."""
+    lake = Storage(str(tmp_path))
+    index: Index = {}
+    for number in range(6):
+        entries = updated(index, [state("a", content=f"c{number}"), state(f"b{number}")], READING, None, None)
+        write_segment(lake, entries)
+        index = merged((*index.values(), *entries))
+    assert 0 == compact(lake, most=6)
+    assert 6 == compact(lake, most=5)
+    assert 1 == len(segments(lake))
+    assert index == read_index(lake)
+    assert 0 == compact(lake, most=0)
+
+
+def test_the_latest_look_counts_in_any_order() -> None:
+    """Also when a directory goes back to what it was before."""
+    index: Index = {}
+    entries = []
+    for content in ("c1", "c2", "c1"):
+        added = updated(index, [state("a", content=content)], READING, None, None)
+        index = merged((*index.values(), *added))
+        entries += added
+    for order in permutations(entries):
+        assert ["facts/a/c1"] == standing(merged(order))
+        assert 3 == merged(order)["key-a"].seen
+
+
+def test_of_two_equal_looks_the_one_with_facts_counts() -> None:
+    """Of two executions at once one had the date in range: what it scored isn't lost to the other's count."""
+    scored, passed = (
+        updated({}, [found], READING, None, None) for found in (state("a"), state("a", disposition=OUT, facts=None))
+    )
+    for order in permutations((*scored, *passed)):
+        assert ["facts/a/c1"] == standing(merged(order))
 
 
 @pytest.mark.parametrize(
-    ("seen", "kept"),
+    ("seen", "day", "kept"),
     [
-        (state("a", content="c2", disposition=Disposition.OUT_OF_RANGE), []),
-        (state("a", content="c1", disposition=Disposition.OUT_OF_RANGE), ["facts/a/c1"]),
-        (state("a", content="c2", disposition=Disposition.IN_PROGRESS), ["facts/a/c1"]),
-        (state("a", content="c2", disposition=Disposition.QUARANTINED), ["facts/a/c1"]),
+        (state("a", content="c2", day=5, disposition=OUT), 1, []),
+        (state("a", content="c2", day=5, disposition=OUT), 3, ["facts/a/c1"]),
+        (state("a", content="c2", disposition=OUT), 3, ["facts/a/c1"]),
+        (state("a", content="c1", disposition=OUT), 3, ["facts/a/c1"]),
+        (state("a", content="c2", disposition=Disposition.IN_PROGRESS), 1, ["facts/a/c1"]),
+        (state("a", content="c2", disposition=Disposition.QUARANTINED), 1, ["facts/a/c1"]),
+        (state("a", content="c2", disposition=Disposition.QUARANTINED, reason=TASK_LOST), 1, ["facts/a/c1"]),
+        (state("a", disposition=Disposition.DELETED, hint=None), 1, ["facts/a/c1"]),
     ],
 )
-def test_what_is_known_stays_until_something_else_is_known(seen: DirectoryState, kept: list[str]) -> None:
-    """Only a directory that is elsewhere now loses its entry; one that can't be read keeps what it said."""
-    before, _ = updated({}, [state("a")])
-    after, _ = updated(before, [seen])
-    assert kept == [entry.facts for entry in after.values()]
+def test_what_is_known_stays_until_something_else_is_known(seen: DirectoryState, day: int, kept: list[str]) -> None:
+    """Only a directory that left the dates in range loses its facts; one that can't be read keeps what it said."""
+    before = after({}, state("a"))
+    only = date(2026, 3, day)
+    assert kept == standing(after(before, seen, since=only, until=only))
+
+
+def test_a_look_that_found_nothing_new_adds_nothing() -> None:
+    """Nor does one that has nothing to say about the next look."""
+    before = after({}, state("a"))
+    unchanged = state("a", disposition=Disposition.UNCHANGED)
+    passing = state("b", disposition=Disposition.QUARANTINED, reason="unreadable", hint=None)
+    assert [] == updated(before, [unchanged, passing, state("a", disposition=OUT)], READING, None, None)
+    assert 1 == len(updated(before, [replace(unchanged, hint="touched")], READING, None, None))
 
 
 def test_the_first_directory_of_a_run_id_stands_in_any_order() -> None:
     """By (run_time, path), whatever was listed or arrived first."""
     twins = [state("z", day=1, run_id="x"), state("b", day=2, run_id="x"), state("a", day=2, run_id="x")]
     for order in permutations(twins):
-        index, duplicates = updated({}, order)
-        assert ["z"] == [entry.path for entry in index.values()]
-        assert {"key-a": "z", "key-b": "z"} == duplicates
+        index = after({}, *order)
+        assert ["z"] == paths(index)
+        assert {"key-a": "z", "key-b": "z"} == claims(index)[1]
 
 
 def test_an_earlier_directory_that_arrives_later_takes_over() -> None:
-    """The one that stood until then leaves, and its date is touched."""
-    before, _ = updated({}, [state("late", day=2, run_id="x")])
-    after, duplicates = updated(before, [state("early", day=1, run_id="x")])
-    assert ["early"] == [entry.path for entry in after.values()]
-    assert {"key-late": "early"} == duplicates
-    assert {date(2026, 3, 1), date(2026, 3, 2)} == changed_dates(before, after)
+    """The one that stood until then leaves."""
+    before = after({}, state("late", day=2, run_id="x"))
+    index = after(before, state("early", day=1, run_id="x"))
+    assert ["early"] == paths(index)
+    assert {"key-late": "early"} == claims(index)[1]
 
 
 def test_a_directory_out_of_range_still_owns_its_run_id() -> None:
     """A range doesn't let a copy through that a sweep would hold back."""
-    first = state("a", day=1, run_id="x", disposition=Disposition.OUT_OF_RANGE)
-    index, duplicates = updated({}, [first, state("b", day=2, run_id="x")])
-    assert {} == index
-    assert {"key-b": "a"} == duplicates
+    first = state("a", day=1, run_id="x", disposition=OUT, facts=None)
+    index = after({}, first, state("b", day=2, run_id="x"))
+    assert [] == paths(index)
+    assert {"key-b": "a"} == claims(index)[1]
+
+
+@pytest.mark.parametrize(("content", "stands"), [("c1", "b"), ("c2", "a")])
+def test_a_deleted_directory_leaves_its_run_id_to_where_it_was_moved(content: str, stands: str) -> None:
+    """Only to the same content: a deletion must not let other evidence take a run's place."""
+    before = after({}, state("a", run_id="x"))
+    gone = state("a", run_id="x", disposition=Disposition.DELETED, hint=None, facts=None)
+    assert [stands] == paths(after(before, gone, state("b", run_id="x", content=content)))
+
+
+def test_a_forgotten_run_leaves_hashes_only() -> None:
+    """Nothing stands, nothing names it, and its directory is known again."""
+    index = after({}, state("a"))
+    index = merged((*index.values(), forgotten(index["key-a"])))
+    entry = index["key-a"]
+    assert ([], None, None, "c1", True) == (standing(index), entry.path, entry.run_id, entry.content, entry.forgotten)
+    again = state("a", disposition=Disposition.IGNORED, reason=FORGOTTEN, hint="hint-c1")
+    assert [] == updated(index, [again], READING, None, None)
+    assert ["facts/a/c2"] == standing(after(index, state("a", content="c2")))

@@ -12,8 +12,7 @@ import pytest
 from tests.builders import DAY, policy, run, trial, waiting
 from tests.published import bytes_below, publish, rows_of
 
-from evalbench.sinks.parquet import ParquetSink, partition_bytes, partition_path
-from evalbench.storage import Storage
+from evalbench.sinks.parquet import partition_bytes, partition_path
 from evalbench.tables import PUBLISHED_TABLES, Table, table_named
 from evalbench.tables.formats import arrow_schema
 from evalbench.trends import Row
@@ -137,27 +136,3 @@ def test_a_partition_is_replaced_whole(tmp_path: Path) -> None:
     publish(tmp_path, RUNS[:1], POLICIES)
     path = tmp_path / partition_path(table_named("runs"), DAY)
     assert ["run-1"] == read(path.read_bytes())["run_id"].to_pylist()
-
-
-def test_leaving_by_an_exception_touches_nothing(tmp_path: Path) -> None:
-    """A date whose tables can't all be made keeps the ones it had."""
-    publish(tmp_path, RUNS, POLICIES)
-    before = bytes_below(tmp_path)
-    with pytest.raises(ValueError, match="calls"):
-        write_both(Storage(str(tmp_path)), [], [{}])
-    assert before == bytes_below(tmp_path)
-
-
-def write_both(store: Storage, runs: list[Row], calls: list[Row]) -> None:
-    """Two tables of a date through the sink as a context manager."""
-    with ParquetSink(store, DAY) as sink:
-        sink.write(table_named("runs"), runs)
-        sink.write(table_named("calls"), calls)
-
-
-def test_leaving_normally_finalizes(tmp_path: Path) -> None:
-    """The sink says what it changed."""
-    with ParquetSink(Storage(str(tmp_path)), DAY) as sink:
-        sink.write(table_named("runs"), [])
-    assert sink.published is not None
-    assert ("trends/runs/run_date=2026-03-02/part-0.parquet",) == sink.published.written

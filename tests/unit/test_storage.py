@@ -127,7 +127,7 @@ def test_read_directory_takes_regular_files_directly_inside(tmp_path: Path) -> N
     assert taken.problem is None
     assert {"evals.csv": b"a\r\n", "scores.csv": b""} == dict(taken.files)
     assert datetime.fromtimestamp(2_000, tz=UTC) == taken.newest_mtime
-    assert taken.size == 3
+    assert {"evals.csv": 3, "scores.csv": 0} == {name: file.size for name, file in taken.stamps.items()}
 
 
 def test_an_empty_directory_is_no_problem(tmp_path: Path) -> None:
@@ -160,7 +160,8 @@ def test_a_directory_over_the_limit_is_not_read(tmp_path: Path) -> None:
     (run / "b").write_bytes(b"12345")
     assert storage(tmp_path).read_directory("run", 10).problem is None
     taken = storage(tmp_path).read_directory("run", 9)
-    assert ("too_large", 10, {}) == (taken.problem, taken.size, dict(taken.files))
+    assert ("too_large", {}) == (taken.problem, dict(taken.files))
+    assert "holds 10 bytes" in taken.message
 
 
 def test_what_cannot_be_read_is_a_state(tmp_path: Path) -> None:

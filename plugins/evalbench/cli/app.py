@@ -29,6 +29,9 @@ Policy = Annotated[
 Routing = Annotated[
     str | None, typer.Option("--routing", metavar="FILE", help="Suites, policies, baselines. [EVALBENCH_ROUTING]")
 ]
+Exclude = Annotated[
+    str | None, typer.Option("--exclude", metavar="FILE", help="Runs that don't count. [EVALBENCH_EXCLUDE]")
+]
 Candidates = Annotated[
     list[str] | None, typer.Option("--candidate", metavar="C", help="Decide this candidate only; may be repeated.")
 ]
@@ -64,6 +67,7 @@ def run(
     lake: Lake = None,
     policy: Policy = None,
     routing: Routing = None,
+    exclude: Exclude = None,
     candidate: Candidates = None,
     baseline: Baseline = None,
     since: Since = None,
@@ -83,7 +87,7 @@ def run(
     from evalbench.cli.pipeline_verbs import Scope, run_verb
 
     overrides = {
-        "runs": runs, "lake": lake, "policy": policy, "routing": routing, "summaries": summaries,
+        "runs": runs, "lake": lake, "policy": policy, "routing": routing, "exclude": exclude, "summaries": summaries,
         "timezone": timezone, "grace_hours": grace_hours,
     }  # fmt: skip
     return run_verb(overrides, Scope.of(candidate, baseline, since, until), jobs=jobs, as_json=as_json)
@@ -94,6 +98,7 @@ def gate(
     lake: Lake = None,
     policy: Policy = None,
     routing: Routing = None,
+    exclude: Exclude = None,
     candidate: Candidates = None,
     baseline: Baseline = None,
     since: Since = None,
@@ -103,7 +108,7 @@ def gate(
     """Decide over what a lake already knows; no run file is read, nothing is written."""
     from evalbench.cli.pipeline_verbs import Scope, gate_verb
 
-    overrides = {"lake": lake, "policy": policy, "routing": routing}
+    overrides = {"lake": lake, "policy": policy, "routing": routing, "exclude": exclude}
     return gate_verb(overrides, Scope.of(candidate, baseline, since, until), as_json=as_json)
 
 

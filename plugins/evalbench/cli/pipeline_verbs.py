@@ -8,6 +8,7 @@ from typing import Any
 from evalbench import pipeline
 from evalbench.cli.inputs import settings_from, utc_date
 from evalbench.cli.render import PENDING, accounting_lines, decisions_page, where_lines
+from evalbench.cli.render_decision import voided_lines
 from evalbench.cli.terminal import emit_json, emit_page, progress_bar, say
 from evalbench.cli.words import clean
 from evalbench.lake.plans import in_range
@@ -59,8 +60,10 @@ def run_verb(overrides: Mapping[str, object], scope: Scope, *, jobs: int, as_jso
             jobs=jobs,
             progress=progress,
         )
-    if settings.routing is not None and not scope.narrow:
-        _warn_of_idle_routes(report)
+    if not scope.narrow:
+        if settings.routing is not None:
+            _warn_of_idle_routes(report)
+        _warn_of_idle_exclusions(report)
     return _answer(report, scope, settings.require_lake(), as_json=as_json)
 
 
@@ -74,7 +77,10 @@ def gate_verb(overrides: Mapping[str, object], scope: Scope, *, as_json: bool) -
 
 
 def exit_code(decisions: Sequence[Mapping[str, Any]], *, pending: bool) -> int:
-    """0 all PASS, or no run in scope; 3 any FAIL; 4 otherwise, and when runs are in scope and none was decided."""
+    """0 all PASS, or no run in scope; 3 any FAIL; 4 otherwise, and when runs are in scope and none was decided.
+
+    pending: a directory in scope was not scored, or a run in scope is voided.
+    """
     words = {decision["decision"] for decision in decisions}
     if not words:
         return ANY_INSUFFICIENT if pending else ALL_PASS
@@ -89,6 +95,12 @@ def _warn_of_idle_routes(report: Mapping[str, Any]) -> None:
         say(f"evalbench: the route {clean(route)} matched no subject of these runs; check its product and suite")
 
 
+def _warn_of_idle_exclusions(report: Mapping[str, Any]) -> None:
+    """A run nobody knows is often a misspelt one, and the run that was meant still counts."""
+    for run_id in report["idle_exclusions"]:
+        say(f"evalbench: no run has the excluded run id {clean(run_id)}, so nothing is left out; check its spelling")
+
+
 def _answer(report: Mapping[str, Any], scope: Scope, lake: str, *, as_json: bool) -> int:
     pending = [
         state for state in report["not_scored"] if state["disposition"] in PENDING and scope.may_hold(state["run_date"])
@@ -96,5 +108,6 @@ def _answer(report: Mapping[str, Any], scope: Scope, lake: str, *, as_json: bool
     if as_json:
         emit_json(report)
     else:
-        emit_page(*decisions_page(report, pending), "", *accounting_lines(report), *where_lines(lake))
-    return exit_code(report["decisions"], pending=bool(pending))
+        page = [*decisions_page(report, pending), *voided_lines(report)]
+        emit_page(*page, "", *accounting_lines(report), *where_lines(lake))
+    return exit_code(report["decisions"], pending=bool(pending or report["excluded"]))

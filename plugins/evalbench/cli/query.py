@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 
 import msgspec
 import pandas as pd
@@ -16,7 +17,9 @@ from evalbench.cli.terminal import ascii_json, emit, emit_data, emit_page, fits
 from evalbench.cli.words import clean
 from evalbench.decimals import digits
 from evalbench.errors import UsageError
+from evalbench.lake.commits import read_commits
 from evalbench.sinks.duckdb import query
+from evalbench.storage import Storage
 
 NULL = "NULL"
 FORMATS = ("table", "csv", "json")
@@ -25,7 +28,8 @@ FORMATS = ("table", "csv", "json")
 def query_verb(sql: str, overrides: Mapping[str, object], output: str) -> int:
     """Run one statement over a lake's tables and views and print its rows. Raises UsageError."""
     form = one_of(output, "--format", FORMATS)
-    rows = query(settings_from(overrides).require_lake(), sql)
+    lake = settings_from(overrides).require_lake()
+    rows = query(lake, sql, partial(read_commits, Storage(lake)))
     repeated = [name for name, count in Counter(rows.column_names).items() if count > 1]
     if repeated:
         raise UsageError(f"column {repeated[0]!r} appears twice; give each an alias of its own")

@@ -19,6 +19,8 @@ SIGNAL_NAMES = {
     "cost_per_verified_outcome": "cost per verified",
     "false_success": "false success",
 }
+AGAINST_BASELINE = ("floor.progress_regression", "floor.effect_regression", "compare.")
+COMPARED = ("evaluated", "reported", "not_used", "refused")
 COST = "cost_per_verified_outcome"
 SHOWN_TRIALS = 5
 SHOWN_K = 6
@@ -26,14 +28,24 @@ SHOWN_RUNS = 3
 
 
 def decision_block(decision: Document) -> list[RenderableType]:
-    """The word and what decided it, what it rests on, five signals, the funnel, what fired, what would flip it."""
+    """The word, what decided it and what it rests on; signals, funnel and baseline; what fired, what would flip it."""
     lines: list[RenderableType] = [*_decided(decision), listing(list(_basis(decision))), _signals(decision["signals"])]
     lines += [labelled("Funnel", _funnel(decision["funnel"])), *_repeats(decision["pass_hat_k"])]
+    compared = [check for check in decision["checks"] if check["name"].startswith(AGAINST_BASELINE)]
+    lines += [labelled("Compared", clean(check["reason"])) for check in compared if check["status"] in COMPARED]
     fired = [check for check in decision["checks"] if check["fired"]]
     if fired:
         lines.append(_fired(fired))
     lines.append(labelled("To flip", clean(decision["flip"])))
     return [_headline(decision), *(Padding(line, (0, 0, 0, 2)) for line in lines)]
+
+
+def voided_lines(report: Document) -> list[RenderableType]:
+    """Voided runs of the dates in scope that no decision above names."""
+    named = {exclusion["run_id"] for decision in report["decisions"] for exclusion in decision["excluded"]}
+    return [
+        labelled("Excluded", _voided(exclusion)) for exclusion in report["excluded"] if exclusion["run_id"] not in named
+    ]
 
 
 def decision_word(decision: Document) -> Text:
@@ -66,7 +78,7 @@ def _decided(decision: Document) -> list[RenderableType]:
 
 
 def _basis(decision: Document) -> Iterator[tuple[str, str]]:
-    """What the decision rests on: policy, scope, baseline, attestations, defects of its runs."""
+    """What the decision rests on: policy, scope, baseline, attestations, what was voided, defects of its runs."""
     yield "Policy", _policy(decision["policy"])
     yield "Scope", _scope(decision["scope"], runs=len(decision["runs"]))
     yield "Baseline", _baseline(decision)
@@ -75,13 +87,22 @@ def _basis(decision: Document) -> Iterator[tuple[str, str]]:
     for attested in decision["attested_nothing"]:
         comparator, _, runs = clean(attested).partition(" ")
         yield "Attested", f"Attestation {comparator} matched no row of these runs {runs}"
+    for exclusion in decision["excluded"]:
+        yield "Excluded", _voided(exclusion)
     if decision["defects"]:
         yield "Defects", f"{sum(decision['defects'].values())} in the files: {counted(decision['defects'])}"
-    if decision["defects"] or any(check["fired"] and check["stage"] == 1 for check in decision["checks"]):
+    incomplete = any(check["fired"] and check["stage"] == 1 for check in decision["checks"])
+    if decision["runs"] and (decision["defects"] or incomplete):
         yield (
             "Look",
             f"evalbench doctor on the directory of {few([clean(run) for run in decision['runs']], SHOWN_RUNS)}",
         )
+
+
+def _voided(exclusion: Document) -> str:
+    """`run-7 is in no number: wrong image (Jo Meyer, 2026-11-29)`."""
+    said = {key: clean(value) for key, value in exclusion.items()}
+    return f"{said['run_id']} is in no number: {said['reason']} ({said['owner']}, {said['date']})"
 
 
 def _policy(policy: Document) -> str:
@@ -104,6 +125,8 @@ def _baseline(decision: Document) -> str:
     if not decision["baseline_runs"]:
         return f"{name} has no run here, so nothing is compared"
     compared = {check["status"] for check in decision["checks"] if check["name"].startswith("compare.")}
+    if compared == {"not_evaluated"}:
+        return f"{name} has runs here and the candidate has none, so nothing is compared"
     if "not_used" in compared:
         return f"{name}, compared, and not used: an earlier check fired"
     return f"{name}, not comparable in all" if "refused" in compared else f"{name}, compared"

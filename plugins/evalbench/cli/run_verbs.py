@@ -11,7 +11,7 @@ from evalbench.cli.terminal import emit_json, emit_page
 from evalbench.cli.words import few
 from evalbench.doctor import defect_document, diagnose, document
 from evalbench.errors import UsageError
-from evalbench.intake import locate, read_options, take_snapshot
+from evalbench.intake import locate, read_options, take
 from evalbench.ledger import ScoredRun
 from evalbench.readers.registry import read_directory, recognise
 from evalbench.readers.snapshot import NotARun, Snapshot
@@ -66,9 +66,10 @@ def _runs_in(directory: Path) -> list[str]:
 def _read(directory: str, settings: Settings) -> tuple[Snapshot, ScoredRun | NotARun]:
     """The directory's bytes and what they say now: no grace, an unfinished run is read as far as it got."""
     storage, name = locate(directory)
-    snapshot = take_snapshot(storage, name, settings.max_run_bytes)
-    if isinstance(snapshot, NotARun):
-        raise UsageError(f"{directory}: {snapshot.reason}: {snapshot.message}")
+    taken = take(storage, name, settings.max_run_bytes)
+    if isinstance(taken, NotARun):
+        raise UsageError(f"{directory}: {taken.reason}: {taken.message}")
+    snapshot = taken.snapshot
     read = read_directory(snapshot, replace(read_options(settings), grace=timedelta(0)))
     if isinstance(read, NotARun) and read.disposition == "ignored" and (runs := _runs_in(Path(directory))):
         one = f"{directory} is a folder of runs ({few(runs, SHOWN_RUNS)}); give one of them"

@@ -1,6 +1,7 @@
 """Candidate and baseline: what they share, and what forbids comparing them."""
 
 from evalbench.gate.case import Case
+from evalbench.gate.wording import listed, plural
 from evalbench.pool import Pool
 
 
@@ -22,11 +23,26 @@ def task_definitions(pool: Pool) -> dict[str, frozenset[str]]:
     return {task: frozenset(keys) for task, keys in seen.items()}
 
 
-def no_baseline(case: Case) -> str:
-    """Why there is nothing to compare with."""
+def uncompared(case: Case) -> str:
+    """Why there is nothing to compare: no baseline, or no run on one of the two sides."""
     if case.baseline_candidate is None:
         return "no baseline is named"
-    return f"baseline {case.baseline_candidate} has no run in the window"
+    if case.baseline is not None:
+        return "the candidate has no run in the window"
+    return f"baseline {case.baseline_candidate} has no run in the window{baseline_gaps(case)}"
+
+
+def baseline_gaps(case: Case) -> str:
+    """What the baseline's pool lacks: `; 1 run of the baseline lost: path; 1 run of the baseline voided: run-7`."""
+    gaps = {
+        "lost": [run.path for run in case.baseline_lost],
+        "voided": [exclusion.run_id for exclusion in case.baseline_excluded],
+    }
+    return "".join(
+        f"; {plural(len(names), 'run')} of the baseline {what}: {listed(names)}"
+        for what, names in gaps.items()
+        if names
+    )
 
 
 def incomparable(candidate: Pool, baseline: Pool) -> tuple[str, ...]:

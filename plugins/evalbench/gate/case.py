@@ -1,12 +1,15 @@
-"""What a decision is about: a subject on a date, its pooled trials, and the baseline's beside them."""
+"""What a decision is about: a subject on a date, its pooled trials, the baseline's beside them, and what is not there:
+runs that were expected, lost on the way, or voided.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 
 from evalbench.counts import CostCounts, DeclarationCounts, EffectCounts, OutcomeCounts, ProgressCounts, QualityCounts
+from evalbench.exclusions import Exclusion
 from evalbench.ledger import Run
-from evalbench.policy import Policy
+from evalbench.policy import Policy, Window
 from evalbench.pool import Pool
 
 
@@ -20,11 +23,31 @@ class Subject:
     candidate: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class LostRun:
+    """A run directory that was planned and came back without a result. suite: routing's. path: below the runs root."""
+
+    product: str
+    suite: str
+    environment: str
+    candidate: str
+    run_date: date
+    path: str
+
+    @property
+    def subject(self) -> Subject:
+        """The subject it would have been evidence for."""
+        return Subject(product=self.product, suite=self.suite, environment=self.environment, candidate=self.candidate)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """One subject on one date under one policy. `baseline` is the baseline's pool over its own runs, if any.
 
     other_versions: runs of the window on another dataset version than the newest run's; never pooled with it.
+    window: routing's, instead of the policy's. expected: a run on this date is due.
+    lost, excluded: lost and voided runs of the window, sorted by path and run id; they are in no pool. baseline_lost,
+    baseline_excluded: the baseline's.
     """
 
     subject: Subject
@@ -34,6 +57,27 @@ class Case:
     other_versions: tuple[Run, ...] = ()
     baseline_candidate: str | None = None
     baseline: Pool | None = None
+    window: Window | None = None
+    expected: bool = False
+    lost: tuple[LostRun, ...] = ()
+    excluded: tuple[Exclusion, ...] = ()
+    baseline_lost: tuple[LostRun, ...] = ()
+    baseline_excluded: tuple[Exclusion, ...] = ()
+
+    @property
+    def window_days(self) -> int:
+        """Days pooled, the decided one included."""
+        return (self.window or self.policy.window).days
+
+    @property
+    def left_out(self) -> tuple[Exclusion, ...]:
+        """Voided runs of the window, the baseline's among them, by run id."""
+        return tuple(sorted((*self.excluded, *self.baseline_excluded), key=lambda item: item.run_id))
+
+    @property
+    def runs_on_date(self) -> int:
+        """Runs on the decided date, whichever dataset version they are on."""
+        return sum(1 for run in (*self.pool.runs, *self.other_versions) if run.run_date == self.on)
 
     @cached_property
     def outcomes(self) -> OutcomeCounts:

@@ -13,7 +13,7 @@ from evalbench.judged import JudgedTrial, speaks_for
 from evalbench.policy import Attestation
 
 COMPARISON_STAGE = 5
-GATE_VERSION = "1"
+GATE_VERSION = "2"
 """Raised whenever the same pool under the same policy would be decided otherwise."""
 
 
@@ -119,7 +119,7 @@ def _scope(case: Case) -> Scope:
         environment=case.subject.environment,
         workflow=case.policy.workflow,
         tasks=len({t.trial.task_id for t in case.pool.trials} | {item.task_id for item in case.pool.missing}),
-        window_days=case.policy.window.days,
+        window_days=case.window_days,
         as_of=case.pool.as_of,
     )
 
@@ -134,6 +134,8 @@ def _attested(case: Case) -> tuple[str, ...]:
 
 def _attested_nothing(case: Case) -> tuple[str, ...]:
     """`goal_completion (product billing, generator class agent.Live)`."""
+    if not case.pool.runs:
+        return ()
     products = ", ".join(sorted({run.product for run in case.pool.runs}))
     classes = ", ".join(sorted({run.generator_class or "not recorded" for run in case.pool.runs}))
     return tuple(

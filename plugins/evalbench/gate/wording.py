@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from evalbench.gate.case import Case
+from evalbench.gate.result import Exact
 from evalbench.judged import JudgedTrial
 from evalbench.ledger import EffectState
 
@@ -17,6 +18,33 @@ Reasoned: TypeAlias = tuple[JudgedTrial, str | None]
 def plural(count: int, one: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{count} {one}" if count == 1 else f"{count} {one}s"
+
+
+def figure(value: Exact | None, unit: str) -> str:
+    """A figure in its unit, for a sentence: `0.818`, `$0.52`, `96.8 seconds`; `no figure` for None."""
+    if value is None:
+        return "no figure"
+    size: Exact = -value if value < 0 else value
+    sign, amount = "-" if value < 0 else "", _rounded(size, 4 if unit == "USD" else 3)
+    if unit == "USD":
+        whole, _, cents = amount.partition(".")
+        return f"{sign}${whole}.{cents.ljust(2, '0')}"
+    return f"{sign}{amount} {unit}" if unit in ("seconds", "tokens") else f"{sign}{amount}"
+
+
+def difference(value: Exact | None, unit: str) -> str:
+    """`difference +0.084`, with the sign of candidate - baseline; `difference unknown` for None."""
+    if value is None:
+        return "difference unknown"
+    return f"difference {'+' if value > 0 else ''}{figure(value, unit)}"
+
+
+def _rounded(value: Exact, places: int) -> str:
+    """At most `places` decimals; more where they would show as nothing what is something."""
+    text = f"{float(value):.{places}f}"
+    if value and not float(text):
+        text = f"{float(value):.{places + 6}f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def listed(names: Iterable[str], more_of: str = "", most: int = NAMED) -> str:

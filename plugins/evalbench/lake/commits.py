@@ -25,15 +25,17 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """One date. seq: grows with every change. inputs: hash of what the rows were made from, None while writing.
+    """One date. seq: grows with every change of its partitions.
 
-    objects: path in the lake → the file; empty for a date that has no rows any more.
+    evidence, rules: hashes of what the rows were made from, see `Standing.evidence` and `publishing.rules_hash`; None
+    while writing. objects: path in the lake → the file; empty for a date that has no rows any more.
     """
 
     run_date: date
     seq: int
     writing: bool
-    inputs: str | None
+    evidence: str | None
+    rules: str | None
     objects: Mapping[str, StoredObject]
 
     @property

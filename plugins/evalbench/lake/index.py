@@ -1,32 +1,44 @@
-"""Which facts stand for which run directory: `index/current.json`, rewritten whole by publish.
+"""What is known of every run directory: a growing set of immutable segments, `index/<hash>.parquet`.
 
-One entry per run directory, its latest facts. Of two directories with one run id only the first by (run_time, path)
-stands, whatever arrived first.
+A segment holds entries; of all entries of one directory the latest look counts. Segments are only ever added, by any
+number of writers at once, so none can take back what another one added. Compacting writes the union of some segments
+as one, then deletes them.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime
+from operator import attrgetter
 
-from evalbench.accounting import WITH_FACTS, DirectoryState, Disposition
-from evalbench.lake.objects import read_json, to_json
+import msgspec
+
+from evalbench.accounting import TASK_LOST, WITH_FACTS, DirectoryState, Disposition, Identity
+from evalbench.lake.facts import DAMAGED
+from evalbench.lake.objects import damaged, to_json
+from evalbench.lake.records import Record, decode_records, encode_records
 from evalbench.ledger import RunState
 from evalbench.storage import Storage
 
-PATH = "index/current.json"
+FOLDER = "index"
+KIND = "entry"
+FORGOTTEN = "forgotten"
+MOST_SEGMENTS = 24
+"""Segments before they are compacted: reading a night's index must not cost more with every night."""
+ATTEMPTS = 20
+"""Times a reader starts again because a segment it listed was compacted away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexEntry:
+class Standing:
     """The facts that stand for a run directory."""
 
-    run_key: str
-    path: str
     facts: str
+    content: str
     run_id: str
     run_time: datetime
     state: RunState
-    content: str
 
     @property
     def run_date(self) -> date:
@@ -34,59 +46,251 @@ class IndexEntry:
         return self.run_time.date()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexEntry:
+    """One run directory as it was last looked at, and the facts that stand for it.
+
+    seen: how many looks found something new. hint, reading: of the last look; while both are the same, what it found
+    still holds. disposition, reason, message: where the look ended. run_id, run_time: what it found, facts or none.
+    standing: survives a look that yields no ledger. path: None for a forgotten one.
+    """
+
+    run_key: str
+    path: str | None
+    seen: int
+    hint: str | None
+    reading: str
+    disposition: Disposition
+    reason: str | None = None
+    message: str = ""
+    format: str | None = None
+    content: str | None = None
+    run_id: str | None = None
+    run_time: datetime | None = None
+    began: datetime | None = None
+    beside: str | None = None
+    standing: Standing | None = None
+    identity: Identity | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the last look never came back."""
+        return self.reason == TASK_LOST
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether the run was purged; only the hashes of its path and content are kept."""
+        return self.reason == FORGOTTEN
+
+
 Index = dict[str, IndexEntry]
-"""Entries by run key, sorted by it."""
+"""The latest entry of every run directory by run key, sorted by it."""
+
+
+def segments(lake: Storage) -> tuple[str, ...]:
+    """Names of the segments there are; the same names hold the same entries."""
+    return tuple(name for name in lake.paths(FOLDER) if name.endswith(".parquet"))
 
 
 def read_index(lake: Storage) -> Index:
-    """The lake's index, empty for a new lake. Raises PipelineError when it is damaged."""
-    return {entry.run_key: entry for entry in read_json(lake, PATH, list[IndexEntry]) or ()}
+    """The union of all segments, empty for a new lake. Raises PipelineError when one is damaged."""
+    return read_segments(lake)[1]
 
 
-def write_index(lake: Storage, index: Index) -> bool:
-    """Replace the lake's index; whether it changed."""
-    return lake.write_atomic(PATH, to_json([index[key] for key in sorted(index)]))
+def read_segments(lake: Storage) -> tuple[tuple[str, ...], Index]:
+    """(names of the segments, their union). Raises PipelineError when one is damaged."""
+    for _ in range(ATTEMPTS):
+        names = segments(lake)
+        try:
+            return names, merged(entry for name in names for entry in _read_segment(lake, name))
+        except FileNotFoundError:
+            continue  # compacted meanwhile: its entries are in another segment
+    raise damaged(lake, FOLDER, FileNotFoundError("segments vanish while they are read"))
 
 
-def updated(index: Index, states: Iterable[DirectoryState]) -> tuple[Index, dict[str, str]]:
-    """(the index after these states, duplicates: run key → path of the directory that has the run id first).
+def every_entry(lake: Storage) -> list[IndexEntry]:
+    """Also those that later looks superseded, as far as they weren't compacted away."""
+    return [entry for name in segments(lake) for entry in _read_segment(lake, name)]
 
-    A scored or unchanged directory gets its entry. One that moved out of range with other content loses its old entry,
-    which no longer describes it. One that yields no ledger now keeps what was known of it.
+
+def write_segment(lake: Storage, entries: Iterable[IndexEntry]) -> str | None:
+    """Add entries as one segment; its name, None when there are none."""
+    rows = sorted(entries, key=attrgetter("run_key"))
+    if not rows:
+        return None
+    data = encode_records(Record(kind=KIND, payload=to_json(entry)) for entry in rows)
+    name = f"{FOLDER}/{hashlib.sha256(data).hexdigest()}.parquet"
+    lake.create(name, data)
+    return name
+
+
+def compact(lake: Storage, *, most: int = MOST_SEGMENTS) -> int:
+    """Replace the segments by their union when there are more than `most`; how many were removed."""
+    names, index = read_segments(lake)
+    if len(names) <= most:
+        return 0
+    kept = write_segment(lake, index.values())
+    return sum(lake.delete(name) for name in names if name != kept)
+
+
+def merged(entries: Iterable[IndexEntry]) -> Index:
+    """The latest entry of every directory. Of two equally late ones always the same is taken, facts first."""
+    latest: Index = {}
+    for entry in entries:
+        known = latest.get(entry.run_key)
+        if known is None or _rank(entry) > _rank(known):
+            latest[entry.run_key] = entry
+    return {key: latest[key] for key in sorted(latest)}
+
+
+def updated(
+    index: Index, states: Iterable[DirectoryState], reading: str, since: date | None, until: date | None
+) -> list[IndexEntry]:
+    """Entries that these looks add to an index; none for a look that found what is known already.
+
+    since, until: the dates that were in range.
     """
-    merged = dict(index)
-    firsts: dict[str, tuple[datetime, str, str]] = {}
-    for state in states:
-        if state.run_id is None or state.run_time is None:
-            continue
-        if state.disposition in WITH_FACTS and state.facts and state.state and state.content:
-            merged[state.run_key] = IndexEntry(
-                run_key=state.run_key,
-                path=state.path,
-                facts=state.facts,
-                run_id=state.run_id,
-                run_time=state.run_time,
-                state=state.state,
-                content=state.content,
-            )
-        elif state.disposition is Disposition.OUT_OF_RANGE:
-            if state.run_key in merged and merged[state.run_key].content != state.content:
-                del merged[state.run_key]
-            _first(firsts, state.run_id, (state.run_time, state.path, state.run_key))
-    for entry in merged.values():
-        _first(firsts, entry.run_id, (entry.run_time, entry.path, entry.run_key))
-    duplicates = {key: firsts[entry.run_id][1] for key, entry in merged.items() if firsts[entry.run_id][2] != key}
-    return {key: merged[key] for key in sorted(merged.keys() - duplicates.keys())}, duplicates
+    found = (_entry(index.get(state.run_key), state, reading, since, until) for state in states)
+    return [entry for entry in found if entry is not None]
 
 
-def changed_dates(before: Mapping[str, IndexEntry], after: Mapping[str, IndexEntry]) -> frozenset[date]:
-    """Run dates on which another set of facts stands now."""
-    gone = {(entry.run_date, entry.facts) for entry in before.values()}
-    here = {(entry.run_date, entry.facts) for entry in after.values()}
-    return frozenset(day for day, _ in gone ^ here)
+def claims(index: Index) -> tuple[dict[str, IndexEntry], dict[str, str]]:
+    """(entries whose facts count, by run key; duplicates: run key → path of the directory that has the run id first).
+
+    Of directories with one run id the first by (run_time, path) has it. One that is deleted leaves it to a directory
+    with the same content: that is where it was moved to.
+    """
+    by_id: dict[str, list[IndexEntry]] = defaultdict(list)
+    for entry in index.values():
+        if (claim := _claim(entry)) is not None:
+            by_id[claim[0]].append(entry)
+    duplicates: dict[str, str] = {}
+    for same in by_id.values():
+        first = min(_without_moved(same), key=_first)
+        duplicates |= {entry.run_key: first.path or "" for entry in same if entry is not first}
+    counting = {key: e for key, e in index.items() if e.standing is not None and key not in duplicates}
+    return counting, duplicates
 
 
-def _first(firsts: dict[str, tuple[datetime, str, str]], run_id: str, claim: tuple[datetime, str, str]) -> None:
-    """Keep the earliest claim to a run id."""
-    if run_id not in firsts or claim < firsts[run_id]:
-        firsts[run_id] = claim
+def lost_entries(index: Index) -> Iterator[IndexEntry]:
+    """Directories whose last look never came back."""
+    return (entry for entry in index.values() if entry.lost)
+
+
+def forgotten(entry: IndexEntry) -> IndexEntry:
+    """What is kept of a purged run: enough to know its directory again, nothing of what it was."""
+    return IndexEntry(
+        run_key=entry.run_key,
+        path=None,
+        seen=entry.seen + 1,
+        hint=entry.hint,
+        reading=entry.reading,
+        disposition=Disposition.IGNORED,
+        reason=FORGOTTEN,
+        content=entry.content or (entry.standing.content if entry.standing is not None else None),
+    )
+
+
+def _read_segment(lake: Storage, name: str) -> list[IndexEntry]:
+    data = lake.read(name)
+    try:
+        return [msgspec.json.decode(record.payload, type=IndexEntry) for record in decode_records(data)]
+    except DAMAGED as error:
+        raise damaged(lake, name, error) from error
+
+
+def _rank(entry: IndexEntry) -> tuple[int, bool, bool, bytes]:
+    return entry.seen, entry.disposition in WITH_FACTS, entry.standing is not None, to_json(entry)
+
+
+def _entry(
+    known: IndexEntry | None, state: DirectoryState, reading: str, since: date | None, until: date | None
+) -> IndexEntry | None:
+    """The entry a look makes; None where it remembers nothing or found nothing new."""
+    if known is None and state.hint is None and state.reason != TASK_LOST:
+        return None
+    if known is not None and state.reason == FORGOTTEN:
+        again = replace(known, hint=state.hint, reading=reading)
+        return None if again == known else replace(again, seen=known.seen + 1)
+    same_look = known is not None and known.hint is not None and (known.hint, known.reading) == (state.hint, reading)
+    if known is not None and same_look and state.disposition is Disposition.OUT_OF_RANGE:
+        return None
+    entry = IndexEntry(
+        run_key=state.run_key,
+        path=state.path,
+        seen=1 if known is None else known.seen + 1,
+        hint=state.hint,
+        reading=reading,
+        disposition=Disposition.SCORED if state.disposition is Disposition.UNCHANGED else state.disposition,
+        reason=state.reason,
+        message=state.message,
+        format=state.format,
+        content=state.content,
+        run_id=state.run_id,
+        run_time=state.run_time,
+        began=state.began,
+        beside=state.beside,
+        standing=_standing(known, state, since, until),
+        identity=state.identity,
+    )
+    return None if known is not None and replace(entry, seen=known.seen) == known else entry
+
+
+def _standing(
+    known: IndexEntry | None, state: DirectoryState, since: date | None, until: date | None
+) -> Standing | None:
+    """The facts that stand after a look.
+
+    They go when their directory has moved from a date in range to one out of range: they no longer describe it, and its
+    new facts are another execution's to make.
+    """
+    if state.disposition in WITH_FACTS and state.facts and state.run_id and state.run_time and state.state:
+        return Standing(
+            facts=state.facts,
+            content=state.content or "",
+            run_id=state.run_id,
+            run_time=state.run_time,
+            state=state.state,
+        )
+    before = known.standing if known is not None else None
+    moved = before is not None and state.run_date is not None and state.run_date != before.run_date
+    if before is not None and moved and state.disposition is Disposition.OUT_OF_RANGE:
+        covered = (since is None or since <= before.run_date) and (until is None or before.run_date <= until)
+        return None if covered else before
+    return before
+
+
+def _claim(entry: IndexEntry) -> tuple[str, datetime] | None:
+    """(run id, run time) that a directory claims: by its facts, or by a date out of range."""
+    if entry.standing is not None:
+        return entry.standing.run_id, entry.standing.run_time
+    if entry.disposition is Disposition.OUT_OF_RANGE and entry.run_id is not None and entry.run_time is not None:
+        return entry.run_id, entry.run_time
+    return None
+
+
+def _first(entry: IndexEntry) -> tuple[datetime, str]:
+    claim = _claim(entry)
+    if claim is None:
+        raise ValueError(f"{entry.run_key} claims no run id")
+    return claim[1], entry.path or ""
+
+
+def _without_moved(same: list[IndexEntry]) -> list[IndexEntry]:
+    """Without deleted directories whose content another one has."""
+    here = {_content(entry) for entry in same if entry.disposition is not Disposition.DELETED}
+    kept = [entry for entry in same if entry.disposition is not Disposition.DELETED or _content(entry) not in here]
+    return kept or same
+
+
+def _content(entry: IndexEntry) -> str | None:
+    return entry.standing.content if entry.standing is not None else entry.content
+
+
+def facts_by_date(counting: Mapping[str, IndexEntry]) -> dict[date, list[str]]:
+    """Facts that count, by run date."""
+    found: dict[date, list[str]] = defaultdict(list)
+    for entry in counting.values():
+        if entry.standing is not None:
+            found[entry.standing.run_date].append(entry.standing.facts)
+    return found

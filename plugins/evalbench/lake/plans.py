@@ -4,6 +4,7 @@ Operational: outside the promise of identical bytes, never read to compute a tab
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from uuid import uuid4
@@ -17,12 +18,23 @@ from evalbench.storage import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Every child of the runs root and what is to be done with it. since, until: UTC dates, both inclusive."""
+    """Every child of the runs root and what is to be done with it.
+
+    since, until: UTC dates, both inclusive; with either the plan is a range, without both a sweep. own: in a sweep, the
+    date from which on every date is decided, changed or not. gone: known directories that are listed no more.
+    """
 
     plan_id: str
     since: date | None
     until: date | None
     entries: tuple[DirectoryState, ...]
+    own: date | None = None
+    gone: tuple[DirectoryState, ...] = ()
+
+    @property
+    def ranged(self) -> bool:
+        """Whether the plan is for given dates, not a sweep over all that changed."""
+        return self.since is not None or self.until is not None
 
     @property
     def to_score(self) -> tuple[DirectoryState, ...]:
@@ -108,6 +120,18 @@ def read_result(lake: Storage, plan_id: str, run_key: str) -> DirectoryState | N
 
 def _result_path(plan_id: str, run_key: str) -> str:
     return f"_ops/results/{plan_id}/{run_key}.json"
+
+
+def remember_days(lake: Storage, plan_id: str, days: Iterable[date]) -> tuple[date, ...]:
+    """Add dates to those that an execution decides; all of them, sorted.
+
+    They outlive a retry: what its first attempt published is no longer a change for the second one, and still its own.
+    """
+    path = f"_ops/decided/{plan_id}.json"
+    known = read_json(lake, path, list[date]) or []
+    found = tuple(sorted({*known, *days}))
+    lake.write_atomic(path, to_json(list(found)))
+    return found
 
 
 def new_plan_id() -> str:

@@ -3,7 +3,7 @@
 import posixpath
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from evalbench.ledger import Defect, Plan, PlannedTask, PlanSource, Run, RunState, Trial
@@ -66,9 +66,10 @@ def read_run(snapshot: Snapshot, options: ReadOptions, format_name: str = "evalb
     """
     sources = _read(snapshot, options, format_name)
     run_id = _run_id(snapshot, sources)
-    if not sources.complete and options.now - _began(sources, snapshot, options) < options.grace:
+    began = _began(sources, snapshot, options)
+    if not sources.complete and options.now - began < options.grace:
         message = "The run is not finished and within its grace period; it is read again when its files change."
-        return _not_a_run(sources, "in_progress", "in_progress", message, run_id)
+        return replace(_not_a_run(sources, "in_progress", "in_progress", message, run_id), began=began)
     trouble = _trouble(sources)
     if trouble is not None:
         reason, message = trouble

@@ -35,6 +35,10 @@ FORMATS = (
 """The first that recognises a directory reads it."""
 
 
+HEAD_FILES = frozenset({"run.yaml", "configs.csv", "summary.csv"})
+"""Small files that say whose run a directory holds, and of when."""
+
+
 def recognise(names: Collection[str]) -> str | None:
     """Name of the format of a directory with these files (relative names), None when no reader knows it."""
     found = _format(names)
@@ -47,12 +51,26 @@ def read_directory(snapshot: Snapshot, options: ReadOptions) -> Run | NotARun:
     A file with too many records quarantines its directory: no part of it is read.
     """
     found = _format(snapshot.files)
-    if found is not None:
-        try:
-            return found.read(snapshot, options, found.name)
-        except TooManyRecordsError as error:
-            return NotARun(disposition="quarantined", reason="too_large", message=f"{error}.", format=found.name)
-    if not snapshot.files:
+    if found is None:
+        return _unrelated(snapshot.files)
+    try:
+        return found.read(snapshot, options, found.name)
+    except TooManyRecordsError as error:
+        return NotARun(disposition="quarantined", reason="too_large", message=f"{error}.", format=found.name)
+
+
+def head_tells(names: Collection[str]) -> bool:
+    """Whether HEAD_FILES alone name and date the run; trial evidence records may do so too, and must be read then."""
+    return not HEAD_FILES.isdisjoint(names) and not looks_like_records(names)
+
+
+def unrelated(names: Collection[str]) -> NotARun | None:
+    """Why a directory with these files is no run, None when a reader knows them."""
+    return None if _format(names) is not None else _unrelated(names)
+
+
+def _unrelated(names: Collection[str]) -> NotARun:
+    if not names:
         return NotARun(disposition="ignored", reason="empty_directory", message="The directory has no files.")
     message = "No reader knows the files of this directory; it is taken as unrelated."
     return NotARun(disposition="ignored", reason="not_a_run_directory", message=message)

@@ -67,7 +67,7 @@ NoRunState: TypeAlias = Literal["ignored", "in_progress", "quarantined"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotARun:
-    """A directory that yields no ledger now, and where it ends instead."""
+    """A directory that yields no ledger now, and where it ends instead. began: from when an unfinished run ages."""
 
     disposition: NoRunState
     reason: str
@@ -75,3 +75,4 @@ class NotARun:
     format: str | None = None
     run_id: str | None = None
     run_time: datetime | None = None
+    began: datetime | None = None

@@ -1,15 +1,22 @@
-"""The published tables in DuckDB: one view per table over its partitions, and every view of include/sql. Read-only."""
+"""The published tables in DuckDB: one view per table over its partitions, and every view of include/sql. Read-only.
+
+Partitions are replaced while people ask. An answer counts only if the commit records of all dates were the same before
+and after it was read, and none of them said that its date was being written; otherwise the question is asked again.
+"""
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
+from typing import Protocol
 
 import duckdb
 import pyarrow as pa
 
-from evalbench.errors import PipelineError, UsageError
+from evalbench.errors import EvalbenchError, PipelineError, UsageError
 from evalbench.settings import include_dir
-from evalbench.tables import TABLES, VIEWS, Column, ColumnType, Table
+from evalbench.tables import PUBLISHED_TABLES, TABLES, VIEWS, Column, ColumnType, Table
 
 DUCKDB_TYPES: dict[ColumnType, str] = {
     ColumnType.STRING: "VARCHAR",
@@ -28,16 +35,33 @@ _SETTINGS = ("SET TimeZone = 'UTC'", "SET temp_directory = ''", "SET parquet_met
 # Nothing but the partitions can be read, nothing is fetched, and the settings can't be changed back.
 _LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
 
+ATTEMPTS = 50
+PAUSE_S = 0.1
+"""How often a question is asked while dates are being published, and how long to wait in between."""
+_REPLACED = frozenset(table.name for table in PUBLISHED_TABLES)
+
+
+class CommitRecord(Protocol):
+    """What a date's commit record says. Two readings are equal exactly when nothing was written in between."""
+
+    @property
+    def writing(self) -> bool:
+        """Partitions of the date are being replaced, or were when their publisher died."""
+
+
+Commits = Callable[[], Mapping[date, CommitRecord]]
+"""Reads every date's commit record; a lake of an earlier version has none."""
+
 
 def connect(lake: str, about: str = "") -> duckdb.DuckDBPyConnection:
     """An in-memory database with a view per table and per file of include/sql; a table without files has no rows.
 
     about: a statement; when it names any, only the tables and views that it needs are made, since each costs a look
-    into every partition. Only partition files can be read. Writing them isn't prevented here: see `query`.
-    Raises PipelineError when a partition can't be read.
+    into every partition. Only partition files can be read. Neither writing them is prevented here, nor that they are
+    replaced while they are read: see `query`. Raises PipelineError when a partition can't be read.
     """
-    trends = Path(lake).absolute() / "trends"
-    views = {view.name: (include_dir() / "sql" / f"{view.name}.sql").read_text(encoding="utf-8") for view in VIEWS}
+    trends = _trends(lake)
+    views = _views()
     needed = _needed(about, views)
     connection = duckdb.connect(
         ":memory:", config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
@@ -68,6 +92,15 @@ def _add_table(connection: duckdb.DuckDBPyConnection, table: Table, trends: Path
         raise PipelineError(f"{what}; delete the file and publish its date again") from error
 
 
+def _trends(lake: str) -> Path:
+    return Path(lake).absolute() / "trends"
+
+
+def _views() -> dict[str, str]:
+    """The SQL of every view, in the order in which they build on each other."""
+    return {view.name: (include_dir() / "sql" / f"{view.name}.sql").read_text(encoding="utf-8") for view in VIEWS}
+
+
 def _needed(about: str, views: Mapping[str, str]) -> frozenset[str]:
     """Tables and views a statement may read: every word of it that is one's name, and what those views read in turn."""
     known = frozenset((*views, *(table.name for table in TABLES)))
@@ -82,21 +115,57 @@ def _words(sql: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", sql.lower()))
 
 
-def query(lake: str, sql: str) -> pa.Table:
-    """The rows of one SELECT over a lake's tables and views.
+def query(lake: str, sql: str, commits: Commits, sleep: Callable[[float], None] = time.sleep) -> pa.Table:
+    """The rows of one SELECT over a lake's tables and views, never from a date that is half published.
 
-    Raises PipelineError when a partition can't be read, and UsageError in one line when there is no lake, or the
-    statement isn't a single SELECT or can't be answered.
+    commits: reads this lake's commit records; they are asked only about tables whose partitions are replaced. Raises
+    UsageError in one line when there is no lake, or the statement isn't a single SELECT or can't be answered;
+    PipelineError when a partition can't be read, or a date stays half published.
     """
-    if not (Path(lake) / "trends").is_dir():
+    trends = _trends(lake)
+    if not trends.is_dir():
         raise UsageError(f"{lake}: no published tables here; run the pipeline first, or name its lake")
-    with connect(lake, sql) as connection:
-        try:
-            rows = _rows(connection, sql)
-        except duckdb.Error as error:
-            names = ", ".join([*(table.name for table in TABLES), *(view.name for view in VIEWS)])
-            raise UsageError(f"{str(error).splitlines()[0]} (tables and views: {names})") from error
-    return rows
+    needed = _needed(sql, _views())
+    read_commits = commits if needed & _REPLACED else dict[date, CommitRecord]
+    unsettled = ""
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            sleep(PAUSE_S)
+        before, files = read_commits(), _files(trends, needed)
+        if writing := [day for day, record in before.items() if record.writing]:
+            unsettled = f"{_dates(writing)} is being published, or its publishing was interrupted"
+            continue
+        answer = _answer(lake, sql)
+        after = read_commits()
+        if changed := [day for day in {**before, **after} if before.get(day) != after.get(day)]:
+            unsettled = f"{_dates(changed)} was published while it was read, again and again"
+        elif isinstance(answer, pa.Table):
+            return answer
+        elif files == _files(trends, needed):
+            raise answer
+        else:
+            unsettled = str(answer)
+    raise PipelineError(f"{lake}: {unsettled}; let the pipeline finish, or run it again, and ask again")
+
+
+def _dates(days: Iterable[date]) -> str:
+    """`2026-03-02` and how many more."""
+    first, *more = sorted(days)
+    return f"{first}, and {len(more)} more," if more else str(first)
+
+
+def _answer(lake: str, sql: str) -> pa.Table | EvalbenchError:
+    """The rows, or why there are none: which of both counts shows only afterwards."""
+    try:
+        with connect(lake, sql) as connection:
+            return _rows(connection, sql)
+    except EvalbenchError as error:
+        return error
+    except duckdb.Error as error:
+        names = ", ".join([*(table.name for table in TABLES), *(view.name for view in VIEWS)])
+        answer = UsageError(f"{str(error).splitlines()[0]} (tables and views: {names})")
+        answer.__cause__ = error
+        return answer
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
@@ -111,12 +180,17 @@ def _select(table: Table, trends: Path) -> str:
     """The declared columns of every partition; a column that older files don't have yet is null in their rows."""
     typed = ", ".join(f"NULL::{DUCKDB_TYPES[column.type]} AS {_name(column)}" for column in table.columns)
     nothing = f"SELECT {typed} WHERE false"
-    files = sorted((trends / table.name).glob("run_date=*/*.parquet"))
+    files = _files(trends, (table.name,))
     if not files:
         return nothing
     paths = ", ".join(_quoted(str(path)) for path in files)
     options = "union_by_name = true, hive_partitioning = false"
     return f"{nothing} UNION ALL BY NAME FROM read_parquet([{paths}], {options})"
+
+
+def _files(trends: Path, names: Iterable[str]) -> list[Path]:
+    """The files of these tables."""
+    return sorted(path for name in names for path in (trends / name).glob("run_date=*/*.parquet"))
 
 
 def _name(column: Column) -> str:

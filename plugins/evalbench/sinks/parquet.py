@@ -3,13 +3,14 @@
 The bytes depend on the rows, the declaration and the version of pyarrow, which Parquet names in each file.
 """
 
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from types import TracebackType
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evalbench.tables import Table, table_named
@@ -19,16 +20,19 @@ ROW_GROUP_ROWS = 65_536
 ZSTD_LEVEL = 3
 
 
-class PartitionStore(Protocol):
-    """The part of a storage this sink needs: replace an object atomically, True when its bytes changed."""
+class RowStore(Protocol):
+    """The part of a storage that rewriting a file needs."""
 
-    def write_atomic(self, rel: str, data: bytes, /) -> bool:
-        """Replace `rel`; an object that holds `data` already is left alone."""
+    def read(self, path: str, /) -> bytes:
+        """The bytes of a file."""
+
+    def write_atomic(self, path: str, data: bytes, /) -> bool:
+        """Replace a file whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """Partition files by what became of them."""
+    """Files below `trends/` by what became of them."""
 
     written: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
@@ -43,9 +47,9 @@ class Published:
         )
 
 
-def partition_path(table: Table, day: date) -> str:
-    """Path of a partition's file, relative to the lake."""
-    return f"trends/{table.name}/run_date={day.isoformat()}/part-0.parquet"
+def partition_path(table: Table, day: date, part: str = "part-0") -> str:
+    """Path of a partition's file, relative to the lake. part: another file of the same partition, never replaced."""
+    return f"trends/{table.name}/run_date={day.isoformat()}/{part}.parquet"
 
 
 def partition_bytes(table: Table, rows: Sequence[Mapping[str, object]]) -> bytes:
@@ -80,52 +84,21 @@ def _encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-class ParquetSink:
-    """Collects one date's tables and replaces their partitions when all of them are there.
+def partition_objects(day: date, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, bytes]:
+    """A date's partition files by path; rows: by table, as `trends.partition_rows` gives them.
 
-    As a context manager: leaving it normally finalizes, leaving it by an exception aborts and touches nothing.
+    No rows are a partition without rows, which still carries the schema.
     """
-
-    def __init__(self, store: PartitionStore, day: date) -> None:
-        self._store = store
-        self._day = day
-        self._objects: dict[str, bytes] = {}
-        self.published: Published | None = None
-
-    def write(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
-        """Prepare a table's partition. No rows are a partition without rows, which still carries the schema."""
-        self._objects[partition_path(table, self._day)] = partition_bytes(table, rows)
-
-    def finalize(self) -> Published:
-        """Replace the partitions whose bytes differ, in the order of their paths."""
-        changed = {path: self._store.write_atomic(path, data) for path, data in sorted(self._objects.items())}
-        self.published = Published(
-            written=tuple(path for path, wrote in changed.items() if wrote),
-            unchanged=tuple(path for path, wrote in changed.items() if not wrote),
-        )
-        return self.published
-
-    def abort(self) -> None:
-        """Forget what was prepared."""
-        self._objects.clear()
-
-    def __enter__(self) -> "ParquetSink":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.finalize()
-        else:
-            self.abort()
+    tables = sorted((table_named(name) for name in rows), key=lambda table: table.name)
+    return {partition_path(table, day): partition_bytes(table, rows[table.name]) for table in tables}
 
 
-def publish_partition(
-    store: PartitionStore, day: date, rows: Mapping[str, Sequence[Mapping[str, object]]]
-) -> Published:
-    """Replace a date's partitions of every table in `rows` (as `trends.partition_rows` gives them)."""
-    sink = ParquetSink(store, day)
-    for name, table_rows in rows.items():
-        sink.write(table_named(name), table_rows)
-    return sink.finalize()
+def without_rows(store: RowStore, path: str, column: str, values: Collection[str]) -> bool:
+    """Rewrite a file of `trends/` without the rows that have one of these values in a column; whether it had any."""
+    table = pq.read_table(io.BytesIO(store.read(path)))
+    gone = pc.is_in(table[column], pa.array(sorted(values), pa.string()))
+    if not pc.any(gone).as_py():
+        return False
+    name = path.split("/")[1]
+    store.write_atomic(path, partition_bytes(table_named(name), table.filter(pc.invert(gone)).to_pylist()))
+    return True

@@ -93,13 +93,19 @@ DECISIONS = Table(
         column("baseline", STRING, "Candidate it was compared with"),
         required("workflow", STRING, "Workflow the policy is for"),
         required("window_from", DATE, "First date whose runs are pooled; run_date is the last"),
-        required("window_days", INT64, "Days pooled", "days"),
+        required("window_days", INT64, "Days pooled, by routing or by the policy", "days"),
         required("as_of", TIMESTAMP, "Moment that decides whether waits are valid"),
         required("tasks", INT64, "Tasks in scope", "tasks"),
         required("runs", STRING, "Runs pooled, as a JSON list of run ids"),
         required("run_count", INT64, "Runs pooled", "runs"),
         required("flip", STRING, "What would change the decision"),
         required("attested", STRING, "Comparators taken as outcome verifiers on somebody's word, as a JSON list"),
+        column(
+            "excluded",
+            STRING,
+            "Runs of the window, the baseline's too, that the operator voided, as a JSON list of run_id, reason, owner"
+            " and date; null where there is none",
+        ),
         required("planned", INT64, "Funnel: planned trials, unplanned recorded ones included", "trials"),
         required("started", INT64, "Funnel: trials on record", "trials"),
         required("ended", INT64, "Funnel: not running", "trials"),
@@ -116,6 +122,7 @@ DECISIONS = Table(
             STRING,
             "pass^k by k, as a JSON object: lower, upper, complete_case, tasks, complete_tasks",
         ),
+        column("evidence_hash", STRING, "sha256 over what was decided on, as in decision_log"),
     ),
 )
 
@@ -128,7 +135,7 @@ POLICIES = Table(
         *POLICY,
         required("policy_version", STRING, "Version the policy states"),
         required("workflow", STRING, "Workflow the policy is for"),
-        required("window_days", INT64, "Days pooled into one decision", "days"),
+        required("window_days", INT64, "Days it pools; routing may set others, see decisions", "days"),
         required("finished_conversation", BOOL, "A finished conversation counts where the record says nothing"),
         required("cost_basis", STRING, "billed, or estimated where no bill exists"),
         required("graders_named", INT64, "Graders that make a trial's quality; 0: its only grader", "graders"),

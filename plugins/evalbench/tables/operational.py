@@ -23,23 +23,32 @@ SUMMARIES = Table(
 RUN_STATES = Table(
     name="run_states",
     grain="entry of the runs root",
-    description="What the last pipeline run of a date made of everything it found in the runs root.",
+    description=(
+        "What each pipeline run of a date made of what it found in the runs root; unchanged entries and those out of"
+        " range are counted in accounting only."
+    ),
     operational=True,
-    sort_key=("path",),
+    sort_key=("plan_id", "path"),
     columns=with_common(
         required("plan_id", STRING, "Pipeline run that says so"),
         required("path", STRING, "Path relative to the runs root"),
         required(
             "state",
             STRING,
-            "scored, unchanged, out_of_range, in_progress, quarantined or ignored",
+            "scored, in_progress, quarantined, ignored, or deleted: known, and listed no more;"
+            " unchanged and out_of_range for a voided run only",
         ),
-        column("reason", STRING, "Why, for quarantined and ignored entries"),
+        column("reason", STRING, "Why, for quarantined and ignored entries; excluded for a run the operator voided"),
         column("detail", STRING, "What was found where, and what to do next"),
         column("run_key", STRING, "Hash of the path"),
         column("run_id", STRING, "Run, where it could be read"),
         column("run_time", TIMESTAMP, "When the run started, where it could be read"),
         column("content", STRING, "sha256 over the directory's file contents, where it was read"),
+        column(
+            "change",
+            STRING,
+            "new; late: new, on a date published before; changed: scored again; moved: changed, with another date",
+        ),
         subject=False,
     ),
 )
@@ -47,9 +56,9 @@ RUN_STATES = Table(
 ACCOUNTING = Table(
     name="accounting",
     grain="state and reason",
-    description="The last pipeline run of a date in counts: listed is the sum of all other states.",
+    description="Each pipeline run of a date in counts: listed is the sum of all other states.",
     operational=True,
-    sort_key=("state", "reason"),
+    sort_key=("plan_id", "state", "reason"),
     columns=with_common(
         required("plan_id", STRING, "Pipeline run that says so"),
         required("state", STRING, "listed, scored, unchanged, out_of_range, in_progress, quarantined or ignored"),

@@ -21,6 +21,10 @@ VIEWS: tuple[View, ...] = (
     View(name="recompute_signals", description="every signal from the policy-free tables, beside the published one"),
     View(name="trend_daily", description="per date, subject and signal: numerator, denominator and rate"),
     View(name="release_board", description="the newest decision of every subject, with its five signals"),
+    View(
+        name="what_changed",
+        description="subject and date: the first decision of record against the current one, and what differs",
+    ),
     View(name="contradictions", description="trials of high quality whose outcome is not verified"),
     View(name="worst_tasks", description="tasks by share of trials whose outcome is not verified"),
     View(name="judge_failures", description="the harness's comparators and the graders that gave no verdict, and why"),

@@ -2,6 +2,7 @@
 
 from evalbench.trends.cells import Row
 from evalbench.trends.context import TRENDS_VERSION, CodeVersions
+from evalbench.trends.decision_log import decision_log_rows
 from evalbench.trends.operational import EntryState, RunSummary
 from evalbench.trends.partition import operational_rows, partition_rows
 
@@ -11,6 +12,7 @@ __all__ = [
     "EntryState",
     "Row",
     "RunSummary",
+    "decision_log_rows",
     "operational_rows",
     "partition_rows",
 ]

@@ -25,6 +25,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "gate_checks": _DECISIONS,
     "gate_evidence": _DECISIONS,
     "decisions": _DECISIONS,
+    "decision_log": _DECISIONS,
     "policies": ("gate",),
     "policy_tools": ("readers", "gate"),
     "policy_graders": ("gate",),

@@ -10,6 +10,7 @@ from evalbench.signals import Signal
 from evalbench.tables import table_named
 from evalbench.trends.cells import Row, figure, json_text, numeric, real
 from evalbench.trends.context import RowContext
+from evalbench.trends.decision_log import evidence_hash
 
 SIGNALS, DECISIONS = table_named("signals"), table_named("decisions")
 GATE_CHECKS, GATE_EVIDENCE = table_named("gate_checks"), table_named("gate_evidence")
@@ -98,7 +99,15 @@ def decision_row(context: RowContext, decided: DecidedSubject) -> Row:
         "run_count": len(decision.runs),
         "flip": decision.flip,
         "attested": json_text(decision.attested),
+        "excluded": _excluded(decided),
         **asdict(decided.funnel),
         "pass_at_k": json_text({k: asdict(bracket) for k, bracket in decided.pass_at_k.items()}),
         "pass_hat_k": json_text({k: asdict(bracket) for k, bracket in decided.pass_hat_k.items()}),
+        "evidence_hash": evidence_hash(decided),
     }
+
+
+def _excluded(decided: DecidedSubject) -> str | None:
+    """Voided runs of the window as JSON; None where there is none."""
+    left_out = [exclusion.document for exclusion in decided.case.left_out]
+    return json_text(left_out) if left_out else None

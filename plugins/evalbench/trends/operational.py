@@ -27,12 +27,16 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryState:
-    """What a pipeline run made of one entry of the runs root. run_id, run_time and content where they are known."""
+    """What a pipeline run made of one entry of the runs root. run_id, run_time and content where they are known.
+
+    change: what is news about it, None where nothing is.
+    """
 
     path: str
     state: str
     reason: str | None = None
     detail: str | None = None
+    change: str | None = None
     run_key: str | None = None
     run_id: str | None = None
     run_time: datetime | None = None
@@ -69,6 +73,7 @@ def run_state_rows(context: RowContext, plan_id: str, entries: Iterable[EntrySta
             "run_id": entry.run_id,
             "run_time": entry.run_time,
             "content": entry.content,
+            "change": entry.change,
         }
 
 

@@ -13,11 +13,14 @@ from evalbench.gate.checks.coverage import (
 )
 from evalbench.gate.checks.false_success import FalseSuccess
 from evalbench.gate.checks.floors import BudgetFloor, EffectIntegrity, ForbiddenTools, ProgressFloor, VerifiedYield
+from evalbench.gate.checks.presence import LostRuns, NoRun
 from evalbench.gate.checks.records import Completed, DatasetVersion, Declared, Ledger, Plan
 from evalbench.gate.checks.regressions import EffectRegression, ProgressRegression
 from evalbench.gate.checks.unknown_effects import UnknownEffects
 
 CHECKS: tuple[Check, ...] = (
+    NoRun(),
+    LostRuns(),
     Plan(),
     DatasetVersion(),
     Ledger(),

@@ -3,23 +3,37 @@ declares a non-inferiority margin. Differences are candidate - baseline of per-t
 """
 
 from abc import abstractmethod
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
 from evalbench.counts import CostCounts, OutcomeCounts
-from evalbench.gate.baseline import graders, incomparable, no_baseline
+from evalbench.gate.baseline import baseline_gaps, graders, incomparable, uncompared
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
+from evalbench.gate.pairs import paired
 from evalbench.gate.result import CheckResult, CheckStatus, Exact, ratio
-from evalbench.gate.wording import plural
+from evalbench.gate.wording import difference, figure, plural
 from evalbench.judged import JudgedTrial
 from evalbench.pool import Pool
 from evalbench.usage import processed_tokens
 
-Reading = Callable[[JudgedTrial], Exact | None]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A difference with its two ends, over how many tasks, and both figures in words with what they are counted over.
+
+    None: of difference where a side has no figure, of an end where it has no bound.
+    """
+
+    difference: Exact | None
+    best: Exact | None
+    worst: Exact | None
+    tasks: int
+    candidate: str
+    baseline: str
 
 
 class Comparison(Check):
@@ -32,18 +46,18 @@ class Comparison(Check):
     higher_is_better: ClassVar[bool] = False
 
     def evaluate(self, case: Case) -> CheckResult:
-        if case.baseline is None:
-            return self.silent(CheckStatus.NOT_EVALUATED, no_baseline(case), unit=self.unit)
+        if case.baseline is None or not case.pool.runs:
+            return self.silent(CheckStatus.NOT_EVALUATED, uncompared(case), unit=self.unit)
         margin = self.margin(case)
         differences = (*incomparable(case.pool, case.baseline), *self.differs(case.pool, case.baseline))
         if differences:
             return self.silent(
                 CheckStatus.REFUSED,
-                f"not comparable with {case.baseline_candidate}: {', '.join(differences)} differ",
+                f"not comparable with {case.baseline_candidate}: {', '.join(differences)} differ{baseline_gaps(case)}",
                 fired=margin is not None,
                 unit=self.unit,
             )
-        return self.compare(case, case.baseline, margin)
+        return self.judged(case, margin, self.compare(case.pool, case.baseline))
 
     @abstractmethod
     def margin(self, case: Case) -> Decimal | None:
@@ -54,34 +68,36 @@ class Comparison(Check):
         return ()
 
     @abstractmethod
-    def compare(self, case: Case, baseline: Pool, margin: Decimal | None) -> CheckResult:
-        """Candidate - baseline, judged against the margin."""
+    def compare(self, candidate: Pool, baseline: Pool) -> Compared:
+        """Candidate - baseline."""
 
-    def judged(
-        self,
-        case: Case,
-        margin: Decimal | None,
-        difference: Exact | None,
-        best: Exact | None,
-        worst: Exact | None,
-        over: int,
-    ) -> CheckResult:
-        """Turn a difference and its ends into a result; a declared margin without any pair is missing evidence."""
-        reason = f"{self.what}: candidate - {case.baseline_candidate} over {plural(over, 'task')}"
+    def judged(self, case: Case, margin: Decimal | None, found: Compared) -> CheckResult:
+        """Judge a difference against the margin; a declared margin without any pair is missing evidence."""
+        reason = (
+            f"{self.what} over {plural(found.tasks, 'task')}: {found.candidate} against {case.baseline_candidate}'s"
+            f" {found.baseline}, {difference(found.difference, self.unit)}{baseline_gaps(case)}"
+        )
+        shown, over = found.difference, found.tasks
         if margin is None:
-            return self.silent(CheckStatus.REPORTED, reason, observed=difference, denominator=over, unit=self.unit)
-        if difference is None and worst is None:
+            return self.silent(CheckStatus.REPORTED, reason, observed=shown, denominator=over, unit=self.unit)
+        if shown is None and found.worst is None:
             return self.silent(CheckStatus.REFUSED, f"{reason}: nothing to compare", fired=True, unit=self.unit)
         if self.higher_is_better:
             return self.at_least(
-                -margin, observed=difference, best=best, worst=worst, reason=reason, denominator=over, unit=self.unit
+                -margin,
+                observed=shown,
+                best=found.best,
+                worst=found.worst,
+                reason=reason,
+                denominator=over,
+                unit=self.unit,
             )
         return self.at_most(
             margin,
-            observed=difference,
-            best=best,
-            worst=worst,
-            worst_unbounded=worst is None,
+            observed=shown,
+            best=found.best,
+            worst=found.worst,
+            worst_unbounded=found.worst is None,
             reason=reason,
             denominator=over,
             unit=self.unit,
@@ -95,18 +111,31 @@ class PerTrialComparison(Comparison):
     def reading(self, trial: JudgedTrial) -> Exact | None:
         """The figure of one trial, None when unavailable."""
 
-    def compare(self, case: Case, baseline: Pool, margin: Decimal | None) -> CheckResult:
-        difference, over = paired_mean(case.pool.trials, baseline.trials, self.reading)
-        best, worst = self.ends(case.pool, baseline)
-        return self.judged(case, margin, difference, best, worst, over)
+    def compare(self, candidate: Pool, baseline: Pool) -> Compared:
+        pair = paired(candidate.trials, baseline.trials, self.reading)
+        best, worst = self.ends(candidate, baseline)
+        return Compared(
+            difference=pair.difference,
+            best=best,
+            worst=worst,
+            tasks=len(pair.tasks),
+            candidate=self._said(pair.candidate, candidate.trials, pair.tasks),
+            baseline=self._said(pair.baseline, baseline.trials, pair.tasks),
+        )
+
+    def _said(self, value: Exact | None, trials: Iterable[JudgedTrial], tasks: frozenset[str]) -> str:
+        """`0.818 (4/5 trials)`: of the trials that don't validly wait, those that make the figure."""
+        owed = [trial for trial in trials if not trial.waiting]
+        read = sum(1 for trial in owed if trial.trial.task_id in tasks and self.reading(trial) is not None)
+        return f"{figure(value, self.unit)} ({read}/{plural(len(owed), 'trial')})"
 
     def ends(self, candidate: Pool, baseline: Pool) -> tuple[Exact | None, Exact | None]:
         """(best, worst). An unread figure is 0 or has no bound: the candidate's at the best and at the worst end, the
         baseline's the other way round. None where an end has no bound.
         """
         mine, theirs = candidate.trials, baseline.trials
-        best, _ = paired_mean(mine, theirs, self.reading, absent=0)
-        worst, _ = paired_mean(mine, theirs, self.reading, absent_baseline=0)
+        best = paired(mine, theirs, self.reading, absent=0).difference
+        worst = paired(mine, theirs, self.reading, absent_baseline=0).difference
         return None if self._unread(theirs) else best, None if self._unread(mine) else worst
 
     def _unread(self, trials: Iterable[JudgedTrial]) -> bool:
@@ -133,9 +162,9 @@ class CompareQuality(PerTrialComparison):
     def ends(self, candidate: Pool, baseline: Pool) -> tuple[Exact | None, Exact | None]:
         """Ungraded → 1 / 0 for the candidate, the other way round for the baseline."""
         mine, theirs = candidate.trials, baseline.trials
-        best, _ = paired_mean(mine, theirs, self.reading, absent=1, absent_baseline=0)
-        worst, _ = paired_mean(mine, theirs, self.reading, absent=0, absent_baseline=1)
-        return best, worst
+        best = paired(mine, theirs, self.reading, absent=1, absent_baseline=0)
+        worst = paired(mine, theirs, self.reading, absent=0, absent_baseline=1)
+        return best.difference, worst.difference
 
 
 class CompareLatency(PerTrialComparison):
@@ -177,19 +206,25 @@ class CompareCost(Comparison):
     def margin(self, case: Case) -> Decimal | None:
         return case.policy.comparison.cost_usd
 
-    def compare(self, case: Case, baseline: Pool, margin: Decimal | None) -> CheckResult:
-        mine, theirs = _cost_per_verified(case.pool), _cost_per_verified(baseline)
-        my_low, my_high = _cost_ends(case.pool)
+    def compare(self, candidate: Pool, baseline: Pool) -> Compared:
+        mine, theirs = _cost_per_verified(candidate), _cost_per_verified(baseline)
+        my_low, my_high = _cost_ends(candidate)
         their_low, their_high = _cost_ends(baseline)
-        over = len({trial.trial.task_id for trial in case.pool.trials})
-        return self.judged(
-            case,
-            margin,
-            _difference(mine, theirs),
-            _difference(my_low, their_high),
-            _difference(my_high, their_low),
-            over,
+        return Compared(
+            difference=_difference(mine, theirs),
+            best=_difference(my_low, their_high),
+            worst=_difference(my_high, their_low),
+            tasks=len({trial.trial.task_id for trial in candidate.trials}),
+            candidate=self._said(mine, candidate),
+            baseline=self._said(theirs, baseline),
         )
+
+    def _said(self, value: Fraction | None, pool: Pool) -> str:
+        """`$0.52 ($2.07 over 4 verified outcomes)`, and how many trials have no covered cost."""
+        cost, verified = CostCounts.of(pool), OutcomeCounts.of(pool).verified
+        spent = f"{figure(cost.covered_usd, self.unit)} over {plural(verified, 'verified outcome')}"
+        without = f", {plural(cost.uncovered, 'trial')} without covered cost" if cost.uncovered else ""
+        return f"{figure(value, self.unit)} ({spent}{without})"
 
 
 def _difference(mine: Fraction | None, theirs: Fraction | None) -> Fraction | None:
@@ -206,32 +241,3 @@ def _cost_ends(pool: Pool) -> tuple[Fraction | None, Fraction | None]:
     lowest = Fraction(0) if pool.open_ended else ratio(cost.covered_usd, outcomes.could_verify)
     bounded = not cost.uncovered_untolerated and outcomes.verified
     return lowest, ratio(cost.covered_usd, outcomes.verified) if bounded else None
-
-
-def paired_mean(
-    candidate: Iterable[JudgedTrial],
-    baseline: Iterable[JudgedTrial],
-    reading: Reading,
-    *,
-    absent: Exact | None = None,
-    absent_baseline: Exact | None = None,
-) -> tuple[Fraction | None, int]:
-    """(mean over shared tasks of the difference of per-task means, number of those tasks); unread trials left out, or
-    counted as `absent` / `absent_baseline` where given. Valid waits are left out.
-    """
-    mine = _task_means(candidate, reading, absent)
-    theirs = _task_means(baseline, reading, absent_baseline)
-    tasks = sorted(mine.keys() & theirs.keys())
-    return ratio(sum((mine[task] - theirs[task] for task in tasks), Fraction(0)), len(tasks)), len(tasks)
-
-
-def _task_means(trials: Iterable[JudgedTrial], reading: Reading, absent: Exact | None) -> dict[str, Fraction]:
-    values: dict[str, list[Fraction]] = defaultdict(list)
-    for trial in trials:
-        if trial.waiting:
-            continue
-        found = reading(trial)
-        value = absent if found is None else found
-        if value is not None:
-            values[trial.trial.task_id].append(Fraction(value))
-    return {task: sum(read, Fraction(0)) / len(read) for task, read in values.items()}

@@ -1,4 +1,4 @@
-"""Stage 1, second half: how much of the evidence that a decision needs is there?"""
+"""Stage 1, third: how much of the evidence that a decision needs is there?"""
 
 from abc import abstractmethod
 from collections.abc import Callable

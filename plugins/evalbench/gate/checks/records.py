@@ -1,4 +1,4 @@
-"""Stage 1, first half: is everything that was planned on record, and does it say what it must?"""
+"""Stage 1, second: is everything that was planned on record, and does it say what it must?"""
 
 from collections import Counter
 from decimal import Decimal
@@ -38,6 +38,8 @@ class DatasetVersion(Coverage):
 
     def evaluate(self, case: Case) -> CheckResult:
         others = case.other_versions
+        if not case.pool.runs:
+            return self.silent(CheckStatus.REPORTED, "no run, so no dataset version", numerator=0, denominator=0)
         versions = sorted({run.dataset_version or "(none)" for run in (*case.pool.runs, *others)})
         pooled, found = len(case.pool.runs), len(case.pool.runs) + len(others)
         same_day = sum(1 for run in others if run.run_date == case.on)

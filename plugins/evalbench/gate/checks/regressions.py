@@ -4,14 +4,16 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from evalbench.counts import EffectCounts, ProgressCounts
-from evalbench.gate.baseline import no_baseline, shared_tasks
+from evalbench.gate.baseline import baseline_gaps, shared_tasks, uncompared
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.ends import Ends, effect_integrity, useful_progress
 from evalbench.gate.result import CheckResult, CheckStatus
-from evalbench.gate.wording import plural
+from evalbench.gate.wording import difference, figure, plural
 from evalbench.policy import RateFloor, Regression
 from evalbench.pool import Pool, same_tasks
+
+NO_RATE = Ends(observed=None, best=None, worst=None, numerator=0, denominator=0)
 
 
 class RegressionFloor(Check):
@@ -26,7 +28,7 @@ class RegressionFloor(Check):
 
     @abstractmethod
     def ends(self, pool: Pool) -> Ends:
-        """The rate's ends over a pool; all None where it has no rate."""
+        """The rate's ends over a pool, NO_RATE where it has none."""
 
     @abstractmethod
     def floor(self, case: Case) -> RateFloor | None:
@@ -37,32 +39,40 @@ class RegressionFloor(Check):
         """The largest drop the policy tolerates."""
 
     def evaluate(self, case: Case) -> CheckResult:
-        if case.baseline is None:
-            return self.silent(CheckStatus.NOT_EVALUATED, no_baseline(case))
+        if case.baseline is None or not case.pool.runs:
+            return self.silent(CheckStatus.NOT_EVALUATED, uncompared(case))
         tasks = shared_tasks(case.pool, case.baseline)
         if not tasks:
-            return self.silent(CheckStatus.REFUSED, "candidate and baseline share no task", fired=True)
+            why = f"candidate and baseline share no task{baseline_gaps(case)}"
+            return self.silent(CheckStatus.REFUSED, why, fired=True)
         mine = self.ends(same_tasks(case.pool, tasks))
         theirs = self.ends(same_tasks(case.baseline, tasks))
         over = plural(len(tasks), "shared task")
         if theirs.worst is None or theirs.best is None:
-            return self.silent(CheckStatus.NOT_EVALUATED, f"the baseline has no {self.what} on record over {over}")
+            why = f"the baseline has no {self.what} on record over {over}{baseline_gaps(case)}"
+            return self.silent(CheckStatus.NOT_EVALUATED, why)
         if mine.worst is None or mine.best is None:
             floor = self.floor(case)
             owed = floor is not None and floor.required
             return self.silent(CheckStatus.REFUSED, f"no {self.what} on record over {over}", fired=owed)
-        observed = None
+        gained = None
         if mine.observed is not None and theirs.observed is not None:
-            observed = theirs.observed - mine.observed
+            gained = mine.observed - theirs.observed
         return self.at_most(
             self.allowed(case).max_drop,
-            observed=observed,
+            observed=-gained if gained is not None else None,
             best=theirs.worst - mine.best,
             worst=theirs.best - mine.worst,
-            reason=f"{self.what}: drop against {case.baseline_candidate} over {over}",
+            reason=f"{self.what} over {over}: {_said(mine)} against {case.baseline_candidate}'s {_said(theirs)},"
+            f" {difference(gained, 'share')}{baseline_gaps(case)}",
             denominator=len(tasks),
             unit="drop in share",
         )
+
+
+def _said(ends: Ends) -> str:
+    """`15/16 (0.938)`."""
+    return f"{ends.numerator}/{ends.denominator} ({figure(ends.observed, 'share')})"
 
 
 class ProgressRegression(RegressionFloor):
@@ -75,7 +85,7 @@ class ProgressRegression(RegressionFloor):
     def ends(self, pool: Pool) -> Ends:
         counts = ProgressCounts.of(pool)
         if counts.trials_with == 0:
-            return Ends(observed=None, best=None, worst=None)
+            return NO_RATE
         return useful_progress(counts)
 
     def floor(self, case: Case) -> RateFloor | None:
@@ -95,7 +105,7 @@ class EffectRegression(RegressionFloor):
     def ends(self, pool: Pool) -> Ends:
         counts = EffectCounts.of(pool)
         if counts.total == 0:
-            return Ends(observed=None, best=None, worst=None)
+            return NO_RATE
         return effect_integrity(counts)
 
     def floor(self, case: Case) -> RateFloor | None:
