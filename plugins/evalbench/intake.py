@@ -110,12 +110,12 @@ class Intake:
         """A planned directory with its run time, where one can be read."""
         if planned.run_time is not None:
             return planned
-        found = self._head(planned.path) or self._read(planned.path)
+        found = self._head(planned.path, enough=head_tells) or self._read(planned.path)
         return replace(planned, run_id=found.run_id, run_time=found.run_time) if found is not None else planned
 
     def identified(self, lost: DirectoryState) -> DirectoryState:
         """A lost directory with whose run it holds, as far as its small files tell: it must not be lost in silence."""
-        head = self._head(lost.path)
+        head = self._head(lost.path, enough=bool)
         if not isinstance(head, Run) or head.candidate == NAMELESS:
             return lost
         identity = Identity(
@@ -163,10 +163,10 @@ class Intake:
         """How files become facts here; part of their names."""
         return reading(READER_VERSION, self.options.timezone, self.options.empty_trajectory_expects_no_call)
 
-    def _head(self, path: str) -> Run | NotARun | None:
-        """What the small files of a directory tell; None when they don't name it."""
+    def _head(self, path: str, enough: Callable[[Collection[str]], bool]) -> Run | NotARun | None:
+        """What the small files of a directory tell; None when they don't date it, or aren't `enough` by their names."""
         taken = self.runs.read_directory(path, self.max_run_bytes, only=HEAD_FILES)
-        if taken.newest_mtime is None or not head_tells(taken.stamps):
+        if taken.newest_mtime is None or not enough(taken.stamps):
             return None
         snapshot = Snapshot(path=path, files=taken.files, newest_mtime=taken.newest_mtime)
         found = read_snapshot(snapshot, replace(self.options, grace=timedelta(0)))
