@@ -116,7 +116,7 @@ class Standing:
                     decisions.append(decision_document(item, self.now.date(), self.rules.route_of(subject)))
                     compared |= item.decision.baseline_runs > 0
             runs += [self._run_document(s) for s in found.runs if not wanted or s.run.candidate in wanted]
-        self._check_names(wanted, {subject.candidate for subject in subjects}, compared=compared)
+        self._check_names(wanted, {subject.candidate for subject in subjects}, days, compared=compared)
         return document(
             decisions,
             runs,
@@ -138,9 +138,10 @@ class Standing:
     def _due(self, day: date) -> tuple[Subject, ...]:
         return due_subjects(day, self.now, self.rules)
 
-    def _check_names(self, wanted: frozenset[str], ran: set[str], *, compared: bool) -> None:
+    def _check_names(self, wanted: frozenset[str], ran: set[str], days: Iterable[date], *, compared: bool) -> None:
         if missing := sorted(wanted - ran):
-            raise UsageError(f"candidate {missing[0]} has no run in scope; check its name and the dates")
+            voided_too = " (voided runs don't count)" if self._excluded(days) else ""
+            raise UsageError(f"candidate {missing[0]} has no run in scope{voided_too}; check its name and the dates")
         baseline = self.rules.baseline
         if baseline is None or not ran or baseline in ran or compared:
             return

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.builders import STRICT, call, decision, effect, outcome, policy, run, trial, waiting
+from tests.builders import STRICT, call, case, decision, effect, outcome, policy, run, trial, waiting
 
+from evalbench.decided import decide_subject
 from evalbench.gate.decision import Verdict
 from evalbench.ledger import (
     Cost,
@@ -27,6 +29,7 @@ from evalbench.ledger import (
     Trial,
     TrialStatus,
 )
+from evalbench.policy import Absence, Policy
 
 LOOSE = STRICT.replace("min: 0.75", "min: 0.30").replace("min: 0.90", "min: 0.50").replace("min: 1.00", "min: 0.50")
 RATES = LOOSE + "false_success: {max_rate: 0.4}\nunknown_effects: {max_count: 1}\n"
@@ -223,3 +226,53 @@ def test_proven_implies_fired_and_fail_needs_proof(scored: ScoredRun) -> None:
     assert all(check.fired for check in result.checks if check.proven)
     assert (result.verdict is Verdict.FAIL) == any(check.proven for check in result.checks)
     assert not any(check.proven for check in result.checks if check.stage == 1)
+
+
+# -- a decision over nothing -------------------------------------------------------------------------------------
+
+shares = st.sampled_from([0, 0.5, 1])
+coverages = st.one_of(st.none(), shares)
+floors = st.one_of(st.none(), st.fixed_dictionaries({"min": shares, "required": st.booleans()}))
+tolerances = st.builds(lambda up_to: {"up_to": up_to, "reason": "r"}, st.integers(0, 9))
+policies = st.fixed_dictionaries(
+    {
+        "schema": st.just(1),
+        "name": st.just("any"),
+        "version": st.just("1"),
+        "window": st.builds(lambda days: {"days": days}, st.integers(1, 3)),
+        "coverage": st.fixed_dictionaries(
+            {
+                "plan": st.sampled_from(["required", "reported"]),
+                **dict.fromkeys(("verdicts", "effects", "cost", "grades", "receipts", "idempotency"), coverages),
+            }
+        ),
+        "false_success": st.builds(lambda rate: {"max_rate": rate}, shares),
+        "unknown_effects": st.builds(lambda count: {"max_count": count}, st.integers(0, 3)),
+        "tools": st.sampled_from([{}, {"unmatched": "read_only"}, {"forbidden": ["x__*"]}]),
+        "floors": st.fixed_dictionaries(
+            {
+                "verified_yield": st.builds(lambda share: {"min": share}, shares),
+                "progress": floors,
+                "effect_integrity": floors,
+                "budget": st.one_of(st.none(), st.just({"max_usd_per_verified_outcome": 0.5})),
+            }
+        ),
+        "comparison": st.sampled_from([{}, {"quality": 0.1, "latency_s": 1, "tokens": 1, "cost_usd": 1}]),
+        "tolerate": st.dictionaries(st.sampled_from(get_args(Absence)), tolerances),
+    }
+)
+
+
+@given(text=policies, compared=st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_a_decision_over_nothing_is_held_whatever_the_policy(text: dict[str, object], compared: bool) -> None:
+    """By coverage.no_run, nothing proven, nothing divided: no tolerance and no missing limit makes a release of it."""
+    baseline = (run(trial("t1"), run_id="base", candidate="agent/0"),) if compared else None
+    found = decide_subject(case(by=Policy.model_validate(text), baseline=baseline))
+    result = found.decision
+    assert (Verdict.INSUFFICIENT_EVIDENCE, "coverage.no_run") == (result.verdict, result.decided_by)
+    assert not any(check.proven for check in result.checks)
+    rates = [check for check in result.checks if check.unit == "share"]
+    assert {None} == {check.observed for check in rates}
+    assert {0, None} == {check.denominator for check in result.checks if check.name != "coverage.no_run"}
+    assert {(None, 0)} == {(signal.value, signal.denominator) for signal in found.signals}

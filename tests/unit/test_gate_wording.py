@@ -1,10 +1,14 @@
 """What a decision's sentences say: how many, of what, which trials, and why."""
 
-import pytest
-from tests.builders import call, decision, effect, outcome, run, trial
+from decimal import Decimal
+from fractions import Fraction
 
-from evalbench.gate.wording import after, listed
-from evalbench.ledger import Plan, PlanSource, RunState, ScoredRun, Trial
+import pytest
+from tests.builders import call, decision, effect, outcome, run, trial, waiting
+
+from evalbench.gate.result import Exact
+from evalbench.gate.wording import after, difference, figure, listed
+from evalbench.ledger import Cost, CostState, Plan, PlanSource, Quality, RunState, ScoredRun, Timing, Trial
 
 OPEN_ENDED = {"state": RunState.ABANDONED, "plan": Plan(source=PlanSource.OBSERVED)}
 LONG = "the ledger was closed for the night and nobody could be asked about it"
@@ -101,3 +105,48 @@ def test_tasks_are_counted_where_trials_share_a_name() -> None:
 
 def _failing(count: int) -> list[Trial]:
     return [trial(f"t{n}", outcome=outcome("failed")) for n in range(count)]
+
+
+FIGURES = [
+    (Fraction(1, 3), "quality 0..1", "0.333", "difference +0.333"),
+    (Fraction(-1, 16), "share", "-0.062", "difference -0.062"),
+    (0, "share", "0", "difference 0"),
+    (Fraction(1, 100_000), "share", "0.00001", "difference +0.00001"),
+    (None, "share", "no figure", "difference unknown"),
+    (Fraction(517, 1000), "USD", "$0.517", "difference +$0.517"),
+    (Decimal(-2), "USD", "-$2.00", "difference -$2.00"),
+    (Fraction(237, 2), "seconds", "118.5 seconds", "difference +118.5 seconds"),
+    (1200, "tokens", "1200 tokens", "difference +1200 tokens"),
+]
+
+
+@pytest.mark.parametrize(("value", "unit", "said", "apart"), FIGURES)
+def test_a_figure_is_said_in_its_unit(value: Exact | None, unit: str, said: str, apart: str) -> None:
+    """Rounded for people, never to nothing what is something; a difference carries its sign."""
+    assert (said, apart) == (figure(value, unit), difference(value, unit))
+
+
+def test_a_comparison_says_both_figures_and_what_they_are_counted_over() -> None:
+    """One task of two is graded and timed on both sides; a valid wait is owed nothing; one bill is missing."""
+    timed = Timing(duration_s=10.0)
+    bare = {"qualities": (), "timing": None}
+    mine = run(trial("t1", timing=timed), trial("t2", **bare), waiting("t3"))
+    graded = (Quality(score=Decimal("0.5"), grader_kind="deterministic", grader_name="rubric"),)
+    theirs = run(
+        trial("t1", timing=Timing(duration_s=12.5), qualities=graded),
+        trial("t2", cost=None),
+        waiting("t3", cost=Cost(state=CostState.BILLED, usd=Decimal("0.8"))),
+        run_id="base",
+        candidate="agent/0",
+    )
+    said = {check.name: check.reason for check in decision(mine, baseline=(theirs,)).checks}
+    assert {
+        "compare.quality": "task quality over 1 task: 0.8 (1/2 trials) against agent/0's 0.5 (1/2 trials),"
+        " difference +0.3",
+        "compare.latency": "latency over 1 task: 10 seconds (1/2 trials) against agent/0's 12.5 seconds (1/2 trials),"
+        " difference -2.5 seconds",
+        "compare.cost": "cost per verified outcome over 3 tasks: $0.60 ($1.20 over 2 verified outcomes) against"
+        " agent/0's $0.60 ($1.20 over 2 verified outcomes, 1 trial without covered cost), difference $0.00",
+        "floor.progress_regression": "useful progress over 3 shared tasks: 6/6 (1) against agent/0's 6/6 (1),"
+        " difference 0",
+    }.items() <= said.items()

@@ -1,5 +1,6 @@
 """Routing: first match wins, suites come from datasets, and what nothing matches is judged strictly."""
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -83,12 +84,41 @@ def test_every_policy_that_may_be_asked_for_is_named() -> None:
     assert ("consequential", "read_only", "shop.yaml") == ROUTING.policy_names()
 
 
+DUE = "{candidate: c, since: 2026-11-01}"
 BROKEN = [
     ("schema: 3", "routing.yaml: schema: "),
     ("schema: 1\nroute: []\n", "routing.yaml: route: unknown key; did you mean routes?"),
     ("schema: 1\nroutes: [{product: a, polciy: b}]\n", "routes[0].polciy: unknown key; did you mean policy?"),
     ("schema: 1\nroutes: [{}, {baseline: ''}]\n", "routes[1].baseline: "),
     ("schema: 1\nroutes: {product: a}\n", "routes: "),
+    ("schema: 1\nroutes: [{window: {day: 2}}]\n", "routes[0].window.day: unknown key; did you mean days?"),
+    ("schema: 1\nroutes: [{window: {days: 0}}]\n", "routes[0].window.days: "),
+    (f"schema: 1\nroutes: [{{product: a, expected: [{DUE}]}}]\n", "routes[0].expected: product, suite and candidate"),
+    (f"schema: 1\nroutes: [{{product: 'a?', suite: s, expected: [{DUE}]}}]\n", "plain names; a? is a pattern"),
+    (
+        "schema: 1\nroutes: [{product: a, suite: s, expected: [{candidate: 'c*', since: 2026-11-01}]}]\n",
+        "c* is a pattern",
+    ),
+    (
+        "schema: 1\nroutes: [{product: a, suite: s, expected: [{candidate: c}]}]\n",
+        "routes[0].expected[0].since: Field required",
+    ),
+    (
+        "schema: 1\nroutes: [{product: a, suite: s, expected: [{candidate: c, since: 20261101}]}]\n",
+        "routes[0].expected[0].since: expected a date such as",
+    ),
+    (
+        "schema: 1\nroutes: [{product: a, suite: s, expected: [{candidate: c, since: 2026-11-01, hour: 48}]}]\n",
+        "routes[0].expected[0].hour: ",
+    ),
+    (
+        "schema: 1\nroutes: [{product: a, suite: s, expected: [{candidate: c, since: 2026-11-01, environment: x}]}]\n",
+        "routes[0].expected[0].environment: ",
+    ),
+    (
+        f"schema: 1\nroutes: [{{product: a, suite: s, expected: [{DUE}, {DUE}]}}]\n",
+        "routes: a/s/offline/c is expected twice",
+    ),
     ("schema: 1\nsuites: [{dataset: x}]\n", "suites[0].suite: Field required"),
     (
         "schema: 1\nsuites: [{dataset: x, suite: y, suite: z}]\n",
@@ -107,6 +137,51 @@ def test_an_error_names_the_file_and_the_place(text: str, words: str) -> None:
     assert str(caught.value).startswith("routing.yaml:")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+# -- who must have a run -----------------------------------------------------------------------------------------
+
+EXPECTING = parse_routing(
+    """
+schema: 1
+routes:
+  - product: shop
+    suite: orders
+    window: {days: 7}
+    expected:
+      - {candidate: late, since: 2026-11-02, hour: 30}
+      - {candidate: agent, since: 2026-11-01}
+  - {product: shop, suite: refunds, expected: [{candidate: agent, since: 2026-11-01, hour: 0, environment: production}]}
+""",
+    "routing.yaml",
+)
+FIRST = date(2026, 11, 1)
+
+
+def test_a_candidate_is_expected_from_its_date_on() -> None:
+    """On every date since then, sorted by subject; before it on none."""
+    assert () == EXPECTING.expected_on(date(2026, 10, 31))
+    assert [("orders", "agent", 24), ("refunds", "agent", 0)] == [
+        (item.suite, item.candidate, item.hour) for item in EXPECTING.expected_on(FIRST)
+    ]
+    assert ["agent", "late", "agent"] == [item.candidate for item in EXPECTING.expected_on(date(2027, 1, 1))]
+
+
+DUE_AT = [
+    # the clock, who is due for a run of 2 November
+    (datetime(2026, 11, 1, 23, 59, 59, tzinfo=UTC), []),
+    (datetime(2026, 11, 2, tzinfo=UTC), ["production agent"]),
+    (datetime(2026, 11, 2, 23, 59, 59, tzinfo=UTC), ["production agent"]),
+    (datetime(2026, 11, 3, tzinfo=UTC), ["offline agent", "production agent"]),
+    (datetime(2026, 11, 3, 6, tzinfo=UTC), ["offline agent", "offline late", "production agent"]),
+]
+
+
+@pytest.mark.parametrize(("now", "due"), DUE_AT)
+def test_a_run_is_missed_from_its_hour_on(now: datetime, due: list[str]) -> None:
+    """Hours after 00:00 UTC of the date; 24, the end of the day, unless routing says otherwise."""
+    found = EXPECTING.due_on(date(2026, 11, 2), now)
+    assert due == [f"{item.environment} {item.candidate}" for item in found]
 
 
 # -- the files behind it -----------------------------------------------------------------------------------------

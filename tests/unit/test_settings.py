@@ -11,6 +11,7 @@ from evalbench.settings import FailOnHold, Settings, SummariesMode, include_dir,
 GOOD = [
     ("EVALBENCH_RUNS", "/data/runs", "runs", "/data/runs"),
     ("EVALBENCH_LAKE", " lake ", "lake", "lake"),
+    ("EVALBENCH_EXCLUDE", "exclude.yaml", "exclude", "exclude.yaml"),
     ("EVALBENCH_TIMEZONE", "Europe/Zurich", "timezone", "Europe/Zurich"),
     ("EVALBENCH_GRACE_HOURS", "0", "grace_hours", 0.0),
     ("EVALBENCH_GRACE_HOURS", "1.5", "grace_hours", 1.5),

@@ -129,6 +129,23 @@ def doctor(run_dir: RunDirectory, timezone: Timezone = None, as_json: Json = Fal
 
 
 @app.command()
+def forget(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="A run id, as the table runs has it.")],
+    lake: Lake = None,
+    policy: Policy = None,
+    routing: Routing = None,
+    exclude: Exclude = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Purge a run from everything derived from it. Not beside a running pipeline; its directory is left alone."""
+    from evalbench.cli.forget import forget_verb
+
+    overrides = {"lake": lake, "policy": policy, "routing": routing, "exclude": exclude}
+    return forget_verb(run_id, overrides, yes=yes, as_json=as_json)
+
+
+@app.command()
 def query(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over the tables and views.")],
     lake: Lake = None,

@@ -9,8 +9,8 @@ DECISION_LOG = Table(
     name="decision_log",
     grain="subject, date, policy, evidence and code",
     description=(
-        "Every decision that was ever published. Append-only: each entry is a file of its own, created once and never"
-        " rewritten, so a date's partition grows and is not replaced."
+        "Every decision of a day that was over when it was published. Append-only: each entry is a file of its own,"
+        " created once; only forgetting a run ever changes it, and then the run's name alone."
     ),
     sort_key=(*SUBJECT_KEY[:-1], "decided_at", "log_id"),
     # Its code_version is compared with that of `decisions`, and so holds the same versions.
