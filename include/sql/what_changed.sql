@@ -1,7 +1,7 @@
 -- Which decisions are no longer what they were when first published, and what made the difference?
 -- One row per subject and date: the first entry of decision_log beside the current decision. current_decision is null
--- where nothing is decided any more, and a flag is null where one side doesn't say. entries counts what was ever
--- decided; a decision that came back to what it was shows in it alone. first_provisional: decided before the day was over.
+-- where nothing is decided any more, and a flag is null where one side doesn't say. entries counts the different
+-- decisions there were: where a decision came back to what it was, they alone tell.
 WITH entries AS (
   SELECT
     run_date,
@@ -39,7 +39,6 @@ SELECT
   f.code_version <> d.code_version AS code_changed,
   f.entries,
   f.decided_at AS first_decided_at,
-  CAST(f.decided_at AS DATE) <= f.run_date AS first_provisional,
   f.policy_name AS first_policy_name,
   d.policy_name AS current_policy_name,
   f.policy_hash AS first_policy_hash,

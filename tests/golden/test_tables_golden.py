@@ -2,16 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from tests.published import VERSIONS, ask, mismatches, publish, rows_of, sample, sample_policy
+from tests.published import VERSIONS, ask, decided_on, mismatches, publish, rows_of, sample, sample_policy
 
 from evalbench.routing import parse_routing
-from evalbench.tables import OPERATIONAL_TABLES, PUBLISHED_TABLES, Table
-from evalbench.trends import EntryState, Row, operational_rows
+from evalbench.tables import TABLES, Table
+from evalbench.trends import EntryState, Row, decision_log_rows, operational_rows
 
 INVERSION = ("inversion-fast-v2", "inversion-stable-v1")
 REPLAYED = (
@@ -21,6 +21,7 @@ REPLAYED = (
     "63258d1c-1a4e-45c0-ba68-94fc5a0f6004",
 )
 DAY = date(2026, 11, 28)
+NIGHT = datetime(2026, 11, 29, 2, tzinfo=UTC)
 
 
 def golden(name: str, text: str) -> str:
@@ -55,14 +56,16 @@ def inversion(root: Path) -> dict[str, list[Row]]:
     samples = root / "include" / "samples"
     routing = parse_routing((samples / "routing.yaml").read_text(encoding="utf-8"), "routing.yaml")
     runs = [sample(samples / "runs" / name) for name in INVERSION]
-    rows = rows_of(DAY, runs, [sample_policy(samples / "inversion_policy.yaml")], routing)
+    policies = [sample_policy(samples / "inversion_policy.yaml")]
+    rows = rows_of(DAY, runs, policies, routing)
+    rows["decision_log"] = decision_log_rows(DAY, NIGHT, decided_on(DAY, runs, policies, routing), routing, VERSIONS)
     entries = [EntryState(path=item.run.path, state="scored", run_id=item.run.run_id, run=item.run) for item in runs]
     entries.append(EntryState(path="notes", state="ignored", reason="no_run_files"))
     counts = {("listed", None): 3, ("scored", None): 2, ("ignored", "no_run_files"): 1}
     return rows | operational_rows(DAY, "plan-1", entries, counts, routing, VERSIONS)
 
 
-@pytest.mark.parametrize("table", [*PUBLISHED_TABLES, *OPERATIONAL_TABLES], ids=lambda table: table.name)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_rows_over_the_release_inversion(table: Table, inversion: dict[str, list[Row]]) -> None:
     """Rows are what they were."""
     text = rendered(table, inversion[table.name])

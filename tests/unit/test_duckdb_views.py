@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tests.builders import DAY, STRICT, call, effect, outcome, policy, run, trial, waiting
-from tests.published import ask, bytes_below, mismatches, publish, rows_of
+from tests.published import ask, bytes_below, mismatches, publish, publish_partition, rows_of
 
 from evalbench.errors import PipelineError, UsageError
 from evalbench.ledger import (
@@ -30,7 +30,7 @@ from evalbench.ledger import (
     Wait,
 )
 from evalbench.sinks.duckdb import query
-from evalbench.sinks.parquet import partition_path, publish_partition
+from evalbench.sinks.parquet import partition_path
 from evalbench.storage import Storage
 from evalbench.tables import PUBLISHED_TABLES, TABLES, VIEWS, table_named
 
@@ -367,7 +367,7 @@ def test_a_spoiled_value_is_found(tmp_path: Path, table: str, column: str, value
 def test_an_empty_lake_answers_with_no_rows(tmp_path: Path, name: str) -> None:
     """Tables without files have their columns and no rows, and every view stands on them."""
     (tmp_path / "trends").mkdir()
-    found = query(str(tmp_path), f"SELECT * FROM {name}")
+    found = query(str(tmp_path), f"SELECT * FROM {name}", dict)
     assert 0 == found.num_rows
     assert found.num_columns > 0
 
@@ -376,7 +376,7 @@ def test_every_table_can_be_read(tmp_path: Path) -> None:
     """Declared columns in declared order; run_date is a date, not a text made from a folder's name."""
     publish(tmp_path, [run(trial())], [policy()])
     for table in PUBLISHED_TABLES:
-        assert list(table.column_names) == query(str(tmp_path), f"SELECT * FROM {table.name}").column_names
+        assert list(table.column_names) == query(str(tmp_path), f"SELECT * FROM {table.name}", dict).column_names
     assert [{"run_date": DAY}] == ask(tmp_path, "SELECT DISTINCT run_date FROM trials")
 
 
@@ -431,7 +431,7 @@ def test_only_one_select_over_the_tables_is_answered(tmp_path: Path, sql: str, m
     publish(tmp_path, [run(trial())], [policy()])
     before = bytes_below(tmp_path)
     with pytest.raises(UsageError, match=message) as caught:
-        query(str(tmp_path), sql.format(lake=tmp_path))
+        query(str(tmp_path), sql.format(lake=tmp_path), dict)
     assert 1 == len(str(caught.value).splitlines())
     assert before == bytes_below(tmp_path)
 
@@ -440,7 +440,7 @@ def test_an_error_names_what_there_is(tmp_path: Path) -> None:
     """A misspelt table: the answer lists tables and views."""
     (tmp_path / "trends").mkdir()
     with pytest.raises(UsageError) as caught:
-        query(str(tmp_path), "SELECT * FROM trails")
+        query(str(tmp_path), "SELECT * FROM trails", dict)
     names = [*(table.name for table in TABLES), *(view.name for view in VIEWS)]
     assert [] == [name for name in names if name not in str(caught.value)]
 
@@ -450,14 +450,14 @@ def test_a_damaged_partition_is_a_pipeline_error(tmp_path: Path) -> None:
     publish(tmp_path, [run(trial())], [policy()])
     (tmp_path / partition_path(table_named("calls"), DAY)).write_bytes(b"PAR1")
     with pytest.raises(PipelineError, match=r"calls: a partition can't be read: .*; delete the file"):
-        query(str(tmp_path), "SELECT * FROM calls")
+        query(str(tmp_path), "SELECT * FROM calls", dict)
     assert [{"n": 1}] == ask(tmp_path, "SELECT COUNT(*) AS n FROM trials")
 
 
 def test_a_place_without_tables_is_a_usage_error(tmp_path: Path) -> None:
     """The message says what to do."""
     with pytest.raises(UsageError, match="run the pipeline first"):
-        query(str(tmp_path / "nowhere"), "SELECT 1")
+        query(str(tmp_path / "nowhere"), "SELECT 1", dict)
 
 
 def test_all_tables_and_views_are_listed(tmp_path: Path) -> None:

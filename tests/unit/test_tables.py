@@ -64,6 +64,17 @@ def test_operational_tables_are_told_apart() -> None:
     )
 
 
+def test_the_log_is_no_partition_that_is_replaced() -> None:
+    """decision_log is inside the promise of byte identity, and outside what publish replaces."""
+    log = table_named("decision_log")
+    assert (True, False, False) == (log in TABLES, log in PUBLISHED_TABLES, log.operational)
+
+
+def test_the_log_and_decisions_have_one_version() -> None:
+    """Their code versions are compared, and each holds its table's version."""
+    assert table_named("decisions").version == table_named("decision_log").version
+
+
 def test_policy_free_tables_are_told_apart() -> None:
     """Facts and verdicts owe nothing to a policy."""
     assert ["runs", "trials", "calls", "effects", "verdicts"] == [table.name for table in TABLES if table.policy_free]

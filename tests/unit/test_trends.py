@@ -51,7 +51,7 @@ def test_every_row_has_exactly_the_declared_columns() -> None:
     rows |= operational_rows(
         DAY, "plan", [EntryState(path="x", state="ignored")], {("ignored", "a")[:2]: 1}, NO_ROUTES, VERSIONS
     )
-    expected = {table.name: {frozenset(table.column_names)} for table in TABLES}
+    expected = {table.name: {frozenset(table.column_names)} for table in (*PUBLISHED_TABLES, *OPERATIONAL_TABLES)}
     assert expected == {name: {frozenset(row) for row in found} for name, found in rows.items()}
 
 
@@ -265,11 +265,12 @@ def test_operational_rows_say_what_became_of_every_entry() -> None:
     ("changed", "tables"),
     [
         ("evaluators", {"verdicts", "summaries"}),
-        ("signals", {"signals", "decisions", "gate_checks", "gate_evidence"}),
+        ("signals", {"signals", "decisions", "decision_log", "gate_checks", "gate_evidence"}),
         (
             "gate",
             {
                 "decisions",
+                "decision_log",
                 "gate_checks",
                 "gate_evidence",
                 "policies",

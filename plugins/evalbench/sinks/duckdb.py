@@ -115,7 +115,7 @@ def _words(sql: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", sql.lower()))
 
 
-def query(lake: str, sql: str, commits: Commits, sleep: Callable[[float], None] = time.sleep) -> pa.Table:
+def query(lake: str, sql: str, commits: Commits, sleep: Callable[[float], object] = time.sleep) -> pa.Table:
     """The rows of one SELECT over a lake's tables and views, never from a date that is half published.
 
     commits: reads this lake's commit records; they are asked only about tables whose partitions are replaced. Raises

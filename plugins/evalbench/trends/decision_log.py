@@ -20,11 +20,13 @@ def evidence_hash(decided: DecidedSubject) -> str:
     """Hex sha256 over what a decision rests on beside its policy; the order of runs is no matter.
 
     Runs count with their content and the moment they started, which depends on the zone they are read in. That a run
-    was due counts where none came: with a run on the date, the clock changes nothing.
+    was due counts where none came: with a run on the date, the clock changes nothing. The window counts too: routing may
+    name one, which is in no policy's hash.
     """
     case = decided.case
     return sha256_json(
         {
+            "window_days": case.window_days,
             "runs": _contents(case.pool.runs),
             "other_versions": _contents(case.other_versions),
             "excluded": _run_ids(case.excluded),
