@@ -3,7 +3,9 @@
 import os
 import shutil
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.dags.nights import Nights
@@ -16,6 +18,7 @@ CRASH, OUTAGE = "trap-crash-no-summary", "trap-judge-outage"
 ALL_DONE = {"discover": "success", "gate": "success", "publish": "success", "enforce": "success"}
 HELD = ALL_DONE | {"enforce": "failed"}
 CRASH_MORNING = datetime(2026, 11, 28, 2, tzinfo=UTC)  # its data interval starts on the crashed run's 2026-11-27
+MORNING_AFTER = datetime(2026, 11, 29, 6, 30, tzinfo=UTC)  # somebody triggers it the morning after the samples' day
 NEXT_MORNING = datetime(2026, 11, 29, 2, tzinfo=UTC)  # its data interval starts on the samples' 2026-11-28
 
 
@@ -92,12 +95,12 @@ def test_only_missing_evidence_holds_too(nights: Nights) -> None:
 
 
 @pytest.mark.parametrize(("names", "state"), [([STABLE], "success"), ([STABLE, FAST], "failed")])
-def test_the_second_night_scores_nothing_and_changes_no_byte(nights: Nights, names: list[str], state: str) -> None:
-    """Nothing new: nothing is mapped, yet gate, publish and enforce run and decide what stands, held or not."""
+def test_the_same_night_again_scores_nothing_and_changes_no_byte(nights: Nights, names: list[str], state: str) -> None:
+    """Nothing new: nothing is mapped, yet gate, publish and enforce run, and the night's own date is decided again."""
     nights.bring(*names)
-    first, before = nights.run(), nights.files()
+    first, before = nights.run(run_after=MORNING_AFTER), nights.files()
     times = {name: (nights.lake / name).stat().st_mtime_ns for name in before}
-    second = nights.run()
+    second = nights.run(run_after=MORNING_AFTER)
     assert {} == mapped(second.tasks)
     assert verbs(first.tasks) == verbs(second.tasks)
     assert (0, len(names)) == (second.accounting["scored"], second.accounting["unchanged"])
@@ -105,6 +108,59 @@ def test_the_second_night_scores_nothing_and_changes_no_byte(nights: Nights, nam
     assert (state, state) == (first.state, second.state)
     assert before == nights.files()
     assert times == {name: (nights.lake / name).stat().st_mtime_ns for name in before}
+
+
+def test_a_later_night_does_not_hold_again_what_stands(nights: Nights) -> None:
+    """A release held on an earlier day keeps no later night red: nothing about it is decided again."""
+    nights.bring(STABLE, FAST)
+    assert "failed" == nights.run(run_after=MORNING_AFTER).state
+    before = nights.files()
+    night = nights.run(run_after=MORNING_AFTER + timedelta(days=1))
+    assert ("success", {}) == (night.state, night.decisions)
+    assert before == nights.files()
+
+
+def test_the_last_line_of_each_log_counts_what_was_done(nights: Nights) -> None:
+    """Whoever reads one line of an Airflow task reads the numbers; a batch is told from the others by its label."""
+    nights.bring(STABLE, FAST)
+    (nights.runs / "broken").mkdir()
+    (nights.runs / "broken" / "trials.jsonl").write_text("not a record\n")
+    nights.set(max_mapped_tasks=2, fail_on_hold="never")
+    night = nights.run()
+    written = night.events[0]["counts"]["written"]
+    assert {
+        "discover": "2 batches of runs to score, in Airflow pool default_pool",
+        f"score[{STABLE}]": f"{STABLE}: 1 scored",
+        "score[batch 1: 2 runs]": "batch 1: 2 runs: 1 scored, 1 quarantined",
+        f"summarize[{STABLE}]": f"{STABLE}: summaries: 1 offline",
+        "summarize[batch 1: 2 runs]": "batch 1: 2 runs: summaries: 1 offline, 1 without facts",
+        "gate": "2 decisions: 1 FAIL, 1 PASS",
+        "publish": (
+            f"1 dates republished ({written} written, 0 unchanged, 0 removed, 2 logged, 2 runs);"
+            " decided: 1 FAIL, 1 PASS"
+        ),
+        "enforce": (
+            "1 held, not enforced (fail_on_hold=never):"
+            " release-inversion/inversion/offline fast-v2 on 2026-11-28: FAIL by false_success"
+        ),
+    } == {name: lines[-1] for name, lines in night.told.items()}
+
+
+def test_a_voided_run_holds_nothing_and_is_not_forgotten(nights: Nights, tmp_path: Path) -> None:
+    """An exclusions file, of the installation or of one DAG run: decided anew without reading a run file, and shown."""
+    nights.bring(STABLE, FAST)
+    assert "failed" == nights.run(run_after=MORNING_AFTER).state
+    exclude = tmp_path / "exclude.yaml"
+    exclude.write_text(
+        "schema: 1\nexclude:\n  - {run: inversion-fast-v2, reason: wrong image, owner: Jo, date: 2026-11-29}\n"
+    )
+    night = nights.run(run_after=MORNING_AFTER, exclude=str(exclude))
+    assert ("success", {"stable-v1": "PASS"}) == (night.state, night.decisions)
+    assert (0, 2) == (night.accounting["scored"], night.accounting["unchanged"])
+    assert night.report is not None
+    assert ["inversion-fast-v2"] == [voided["run_id"] for voided in night.report["excluded"]]
+    again = nights.run(run_after=MORNING_AFTER)
+    assert ("failed", {"stable-v1": "PASS", "fast-v2": "FAIL"}) == (again.state, again.decisions)
 
 
 def test_an_empty_runs_root_is_a_green_night(nights: Nights) -> None:
@@ -147,21 +203,60 @@ def test_a_backfill_of_a_date_without_runs_is_green(nights: Nights) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run_type", "at", "state"),
+    ("run_type", "at"),
     [
-        pytest.param("manual", NEXT_MORNING, "failed", id="manual: every date is enforced"),
-        pytest.param("manual", None, "failed", id="manual without a logical date: likewise"),
-        pytest.param("scheduled", CRASH_MORNING, "failed", id="scheduled: the night of the crashed run is red"),
-        pytest.param("scheduled", NEXT_MORNING, "success", id="scheduled: the next night is not red for it again"),
+        pytest.param("scheduled", NEXT_MORNING, id="scheduled"),
+        pytest.param("manual", NEXT_MORNING, id="manual with a logical date"),
+        pytest.param("manual", None, id="manual without"),
     ],
 )
-def test_nights_without_dates_sweep_all_of_them(nights: Nights, run_type: str, at: datetime | None, state: str) -> None:
-    """Every directory of any date is scored and decided; a scheduled night enforces from its own date on."""
+def test_nights_without_dates_sweep_all_of_them(nights: Nights, run_type: str, at: datetime | None) -> None:
+    """Every new directory of any date is scored, decided and enforced; the crashed run is of the day before."""
     nights.bring(STABLE, CRASH)
     night = nights.run(run_type=run_type, at=at)
-    assert (run_type, state) == (night.run_type, night.state)
+    assert (run_type, "failed") == (night.run_type, night.state)
     assert (2, 0) == (night.accounting["scored"], night.accounting["out_of_range"])
     assert 2 == len(night.decisions)
+    assert night.error("enforce").startswith("GateHeldError: 1 held: ")
+
+
+def test_two_scheduled_nights(nights: Nights) -> None:
+    """The night of the crashed run is red, the next one, with a run of its own, is not red for it again."""
+    nights.bring(CRASH)
+    assert "failed" == nights.run(run_type="scheduled", at=CRASH_MORNING).state
+    nights.bring(STABLE)
+    night = nights.run(run_type="scheduled", at=NEXT_MORNING)
+    assert ("success", {"stable-v1": "PASS"}) == (night.state, night.decisions)
+    assert (1, 1) == (night.accounting["scored"], night.accounting["unchanged"])
+
+
+def test_a_run_that_comes_late_is_decided_and_held_when_it_comes(nights: Nights) -> None:
+    """Its date was published long ago; the night that finds it says what it means."""
+    nights.bring(STABLE)
+    assert "success" == nights.run(run_type="scheduled", at=NEXT_MORNING).state
+    nights.bring(CRASH)
+    night = nights.run(run_type="scheduled", at=NEXT_MORNING + timedelta(days=1))
+    assert ("failed", ["INSUFFICIENT_EVIDENCE"]) == (night.state, list(night.decisions.values()))
+
+
+@pytest.mark.parametrize(
+    ("run_type", "given", "own"),
+    [
+        pytest.param("scheduled", {"at": NEXT_MORNING}, True, id="scheduled: the start of its data interval"),
+        pytest.param("scheduled", {"at": NEXT_MORNING + timedelta(days=1)}, False, id="scheduled: not the day before"),
+        pytest.param("manual", {"run_after": MORNING_AFTER}, True, id="manual: the day before it was triggered"),
+        pytest.param("manual", {"run_after": MORNING_AFTER + timedelta(days=1)}, False, id="manual: not two days"),
+    ],
+)
+def test_a_nights_own_date_is_decided_although_nothing_changed(
+    nights: Nights, run_type: str, given: dict[str, Any], own: bool
+) -> None:
+    """The day that ended last is always answered for; earlier days only when something about them changed."""
+    nights.bring(FAST)
+    nights.run()
+    night = nights.run(run_type=run_type, **given)
+    assert ({"fast-v2": "FAIL"} if own else {}) == night.decisions
+    assert ("failed" if own else "success") == night.state
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from evalbench.cli.app import app
 from evalbench.errors import PolicyError
+from evalbench.exclusions import Exclusions, parse_exclusions
 from evalbench.operator_file import Strict
 from evalbench.policy import Absence, Policy, parse_policy
 from evalbench.routing import Routing, parse_routing
@@ -141,9 +142,14 @@ def test_every_policy_key_is_on_the_page_with_its_default(policy_page: str) -> N
 
 def test_every_routing_key_is_on_the_page_with_its_default(policy_page: str) -> None:
     """Like the policy's; no baseline is written `none`."""
-    page = told(policy_page[policy_page.index("## Routing") :])
+    page = told(policy_page[policy_page.index("## Routing") : policy_page.index("## Exclusions")])
     expected = [(key, "none" if default == "null" else default) for key, default in keys(Routing)]
     assert sorted(expected) == sorted(page)
+
+
+def test_every_exclusion_key_is_on_the_page(policy_page: str) -> None:
+    """Like the others."""
+    assert sorted(keys(Exclusions)) == sorted(told(policy_page[policy_page.index("## Exclusions") :]))
 
 
 def test_every_absence_is_explained(policy_page: str) -> None:
@@ -152,13 +158,15 @@ def test_every_absence_is_explained(policy_page: str) -> None:
 
 
 def test_the_examples_on_the_page_can_be_used(policy_page: str) -> None:
-    """Each is a policy, a part of one, or a routing; what a reader copies must parse."""
+    """Each is a policy, a part of one, a routing or exclusions; what a reader copies must parse."""
     whole = {"schema": 1, "name": "n", "version": "1", "floors": {"verified_yield": {"min": 0.5}}}
     examples = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", policy_page, re.DOTALL)]
-    assert 4 == len(examples)
+    assert 5 == len(examples)
     for example in examples:
         if "routes" in example:
             assert 2 == len(parse_routing(yaml.safe_dump(example), "page").routes)
+        elif "exclude" in example:
+            assert 1 == len(parse_exclusions(yaml.safe_dump(example), "page").exclude)
         else:
             assert "page" != parse_policy(yaml.safe_dump(whole | example), "page").name
 
