@@ -391,7 +391,10 @@ def test_a_lost_run_is_quarantined_and_fails_the_pipeline_after_the_others(root:
     pipeline.publish(used, gate)
     assert {"task_lost": 1} == gate.accounting.quarantined
     report = read_report(Storage(str(lake)), plan.plan_id)
-    assert {("agent-1", "2026-11-28"): "PASS"} == decisions(report)
+    assert {
+        ("agent-1", "2026-11-28"): "PASS",
+        ("agent-2", "2026-11-28"): "INSUFFICIENT_EVIDENCE",
+    } == decisions(report)
     with pytest.raises(PipelineError, match="task_lost"):
         pipeline.enforce(used, report, backfill=True)
 

@@ -20,7 +20,7 @@ def evidence_hash(decided: DecidedSubject) -> str:
     """Hex sha256 over what a decision rests on beside its policy; the order of runs is no matter.
 
     Runs count with their content and the moment they started, which depends on the zone they are read in. That a run
-    was due counts where none came: with a run on the date, the clock changes nothing. The window counts too: routing may
+    was due counts where none came: with a run on the date, the clock changes nothing. So does the window: routing may
     name one, which is in no policy's hash.
     """
     case = decided.case
