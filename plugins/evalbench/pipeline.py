@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from multiprocessing import get_context
 
 from evalbench.accounting import (
@@ -53,6 +53,8 @@ from evalbench.writing import write_summary
 
 NAMED = 10
 """Lost directories an error names."""
+UNFINISHED_FOR = timedelta(days=1)
+"""Age from which on a write that isn't finished never will be: its writer was killed."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a step's name, how much of it is done, and how much there is."""
@@ -169,7 +171,7 @@ def decide(
     load = loader(lake, store=True)
     before = Standing.of(index, rules, settings.now(), load)
     standing = Standing.of(merged((*index.values(), *entries)), rules, settings.now(), load)
-    states = tuple(_dated_late(state, before) for state in hold_back(settled, standing.duplicates))
+    states = _dated_late(hold_back(settled, standing.duplicates), before)
     accounting = account(states, (entry.path for entry in plan.entries))
     in_scope = {day for day in standing.days if plan.covers(day)}
     if not everything:
@@ -223,6 +225,7 @@ def publish(settings: Settings, gate: Gate) -> Publication:
     report = latest().report(gate.days, gate.candidates, gate.accounting, gate.states)
     publish_operations(lake, execution, gate.states, plan.gone, gate.rules)
     compact(lake)
+    lake.remove_unfinished(UNFINISHED_FOR)
     write_report(lake, plan.plan_id, report)
     return Publication(dates=tuple(sorted(dates)), partitions=partitions, logged=logged, report=report)
 
@@ -345,10 +348,17 @@ def _identified(intake: Intake, state: DirectoryState) -> DirectoryState:
     return intake.identified(state) if state.reason == TASK_LOST else state
 
 
-def _dated_late(state: DirectoryState, before: Standing) -> DirectoryState:
-    """A new directory on a date that had runs already is late."""
-    late = state.change is Change.NEW and state.run_date in before.by_day
-    return replace(state, change=Change.LATE) if late else state
+def _dated_late(states: Collection[DirectoryState], before: Standing) -> tuple[DirectoryState, ...]:
+    """A new directory on a date that had runs already is late.
+
+    Those that are news of this execution don't count: a first attempt may have added them to the index.
+    """
+    news = {state.run_key for state in states if state.change is Change.NEW}
+    old = {day for day, entries in before.by_day.items() if any(entry.run_key not in news for entry in entries)}
+    return tuple(
+        replace(state, change=Change.LATE) if state.run_key in news and state.run_date in old else state
+        for state in states
+    )
 
 
 def _days(settings: Settings, plan: Plan, before: Standing, after: Standing) -> set[date]:

@@ -76,7 +76,7 @@ def unpublished(
     commits: by date. sizes: of the files below `trends/`. rules: see `rules_hash`; None where a date published under
     others is left as it is.
     """
-    emptied = {day for day, commit in commits.items() if commit.objects}
+    emptied = {day for day, commit in commits.items() if commit.objects or commit.writing}
     return frozenset(
         day
         for day in {*standing.days, *emptied}

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 
 from evalbench.canonical import sha256_json
@@ -151,6 +151,24 @@ class Storage:
         except (FileNotFoundError, NotADirectoryError):
             return False
         return True
+
+    def remove_unfinished(self, age: timedelta) -> int:
+        """Remove what killed writers left: temporary files older than this by the clock of their file system; how many.
+
+        A living writer's are as young as its last write, so any age that no write takes is safe.
+        """
+        left = [
+            Path(folder, name)
+            for folder, _, names in os.walk(self.root)
+            for name in names
+            if name.startswith(TEMPORARY)
+        ]
+        if not left:
+            return 0
+        written_now = self._write_temporary(self.root / TEMPORARY, b"")
+        oldest = written_now.stat().st_mtime_ns - age // timedelta(microseconds=1) * 1000
+        written_now.unlink()
+        return sum(_remove_older(path, oldest) for path in left)
 
     @contextmanager
     def exclusive(self, path: str) -> Iterator[None]:
@@ -330,6 +348,15 @@ def _stamp(info: os.stat_result) -> FileStamp:
 def _text(name: str) -> str:
     """A file name as text; bytes that are not UTF-8 become the replacement character."""
     return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _remove_older(path: Path, mtime_ns: int) -> bool:
+    """Remove a file that was last written before a moment; False when it wasn't, or is gone."""
+    with suppress(FileNotFoundError):
+        if path.stat().st_mtime_ns < mtime_ns:
+            path.unlink()
+            return True
+    return False
 
 
 def _sync_folder(folder: Path) -> None:
