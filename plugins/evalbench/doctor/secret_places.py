@@ -9,8 +9,9 @@ from evalbench.readers.evalbench.configs import read_configs
 from evalbench.readers.evalbench.defect_log import DefectLog
 from evalbench.readers.evalbench.reader import CONFIGS
 from evalbench.readers.evalbench.redaction import Redactor
-from evalbench.readers.redact import REDACTED, is_secret_key
+from evalbench.readers.redact import is_secret_key
 from evalbench.readers.snapshot import Snapshot, TooManyRecordsError
+from evalbench.redaction import REDACTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

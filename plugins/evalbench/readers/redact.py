@@ -1,14 +1,14 @@
 """Secrets out of text and JSON before anything leaves a reader.
 
-Two signs of a secret: the name it stands under (`api_key`, `password`, `Authorization` …) and its own shape (`AIza…`,
-`sk-…`, a JWT, a PEM block …). When in doubt more is replaced, never less. Every pattern is linear in the text: a match
-starts only where a run of its own characters starts, and what was read is never read again.
+Two signs of a secret: the name it stands under (`api_key`, `password`, `Authorization` …), which is known here, and its
+own shape (`redaction.py`). When in doubt more is replaced, never less, and every pattern is linear in the text.
 """
 
 import re
 from itertools import pairwise
 
-REDACTED = "[redacted]"
+from evalbench.redaction import REDACTED, redact_bearer, redact_keys, redact_shapes
+
 MAX_DEPTH = 200
 _KEY_TAIL = 200
 
@@ -24,39 +24,6 @@ _SECRET_TOKEN_KINDS = frozenset({"access", "refresh", "auth", "api", "bearer", "
 _COUNT_WORDS = frozenset(
     {"max", "min", "per", "total", "input", "output", "prompt", "completion", "cached", "thinking", "reasoning"}
 )
-
-_PEM = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
-    r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----|\Z)"
-)
-_SHAPES = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"AIza[A-Za-z0-9_-]{20,}"
-    r"|(?:sk|rk|pk)[-_](?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{16,}"
-    r"|gh[pousr]_[A-Za-z0-9]{16,}"
-    r"|github_pat_[A-Za-z0-9_]{16,}"
-    r"|glpat-[A-Za-z0-9_-]{16,}"
-    r"|xox[a-z]-[A-Za-z0-9-]{8,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16,}"
-    r"|ya29\.[A-Za-z0-9_-]{8,}"
-    r"|(?:hf|gsk|npm)_[A-Za-z0-9]{16,}"
-    r"|(?:dop|doo|dor)_v1_[a-f0-9]{32,}"
-    r"|shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}"
-    r"|dapi[a-f0-9]{32,}"
-    r"|xai-[A-Za-z0-9]{32,}"
-    r"|pypi-AgE[A-Za-z0-9_-]{16,}"
-    r"|GOCSPX-[A-Za-z0-9_-]{16,}"
-    r"|1//0[A-Za-z0-9_-]{24,}"
-    r"|hv[sb]\.[A-Za-z0-9_-]{16,}"
-    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
-    r"|AGE-SECRET-KEY-1[A-Z0-9]{16,}"
-    r"|https://hooks\.slack\.com/services/[A-Za-z0-9/]{16,}"
-    r")"
-)
-_DOTTED = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]*+)++")
-_JWT_START = re.compile(r"eyJ[A-Za-z0-9_-]{5,}+\.")
-_BEARER = re.compile(r"(?i)\b(bearer\s{1,5})([A-Za-z0-9._~+/=-]{8,}+)")
-_URL_USER = re.compile(r"(//[^\s/:@'\"]{0,256}+:)[^\s/'\"]{1,256}(?=@)")
 
 _ASSIGNMENT = re.compile(
     r"(?<![A-Za-z0-9_.-])"
@@ -94,12 +61,7 @@ def is_secret_key(key: str) -> bool:
 
 def redact_text(text: str) -> str:
     """`text` with every secret value replaced by `[redacted]`; names and ordinary words stay."""
-    text = _PEM.sub(REDACTED, text)
-    text = _SHAPES.sub(REDACTED, text)
-    text = _DOTTED.sub(_without_jwt, text)
-    text = _URL_USER.sub(rf"\1{REDACTED}", text)
-    text = _redact_assignments(text)
-    return _BEARER.sub(_without_bearer, text)
+    return redact_bearer(_redact_assignments(redact_shapes(text)))
 
 
 def redact_json(value: object) -> object:
@@ -120,7 +82,7 @@ def _redact_value(value: object, depth: int) -> object:
 
 
 def _redact_key(key: object) -> object:
-    return _SHAPES.sub(REDACTED, key) if isinstance(key, str) else key
+    return redact_keys(key) if isinstance(key, str) else key
 
 
 def _redact_member(key: object, value: object, depth: int) -> object:
@@ -128,16 +90,6 @@ def _redact_member(key: object, value: object, depth: int) -> object:
     if secret and value is not None and not isinstance(value, bool) and value not in ("", [], {}):
         return REDACTED
     return _redact_value(value, depth)
-
-
-def _without_jwt(match: re.Match[str]) -> str:
-    start = _JWT_START.search(match[0])
-    return match[0][: start.start()] + REDACTED if start else match[0]
-
-
-def _without_bearer(match: re.Match[str]) -> str:
-    secret = len(match[2]) >= 20 or any(letter.isdigit() for letter in match[2])
-    return match[1] + REDACTED if secret else match[0]
 
 
 def _redact_assignments(text: str) -> str:

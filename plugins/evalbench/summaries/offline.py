@@ -1,38 +1,44 @@
 """The offline writer: a fixed text made from a digest's numbers. The same digest gives the same text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
 from evalbench.summaries.digest import Digest
 
 STATE = "offline"
-OFFLINE_VERSION = "1"
-"""Raised whenever the same digest would give another text."""
+OFFLINE_VERSION = "2"
+"""Raised whenever the same run would give another text."""
 
 HARM_WORDS = {
-    "declared_complete_but_failed": "declared complete although the outcome failed",
-    "declared_complete_not_verified": "declared complete without a verified or failed outcome on record",
-    "effect_unknown": "left an effect whose state at the destination is unknown",
-    "effect_failed": "left an effect that failed at the destination",
-    "crashed": "crashed",
+    "declared_complete_but_failed": "trials declared complete although the outcome failed",
+    "declared_complete_not_verified": "trials declared complete without a verified or failed outcome on record",
+    "effect_unknown": "trials left an effect whose state at the destination is unknown",
+    "effect_failed": "trials left an effect that failed at the destination",
+    "crashed": "trials crashed",
+    "outcome_failed": "trials failed at the destination and didn't say they were complete",
+    "ended_failed": "trials ended as failed by their own record",
+    "not_recorded": "planned trials left no record",
+    "scored_zero": "rows of the harness's comparators are zero",
+    "not_judged": "rows of the harness's comparators hold no verdict",
 }
 
 
 def write_offline(digest: Digest) -> str:
     """A few sentences, counts first. Labelled: nobody should take it for a model's reading of the run."""
     parts: Mapping[str, Any] = digest
+    signals = parts["signals"]
     sentences = [
         "Offline summary, written from the numbers alone.",
         _opening(parts["run"], parts["trials"]),
         _outcomes(parts["trials"]),
-        _effects(parts["effects"]),
-        _windows(parts["windows"]),
-        *(_graded(name, grades) for name, grades in parts["quality"].items()),
-        _cost(parts["cost"], parts["trials"]["recorded"]),
-        *(_harm(HARM_WORDS[name], tasks) for name, tasks in parts["tasks"].items()),
+        _effects(signals["effect_integrity"]),
+        _progress(signals["useful_progress"]),
+        *(_graded(grader) for grader in parts["graders"]),
+        _cost(signals["cost_per_verified_outcome"], parts["trials"]["recorded"]),
+        *(_harm(kind, words, parts) for kind, words in HARM_WORDS.items()),
         _general(parts["general_score"]),
-        _judges(parts["metrics"]),
+        _judges(parts["judge_failures"]),
         _defects(parts["defects"]),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
@@ -49,66 +55,77 @@ def _opening(run: Mapping[str, Any], trials: Mapping[str, Any]) -> str:
 def _outcomes(trials: Mapping[str, Any]) -> str:
     states = trials["outcomes"]
     return (
-        f"Outcomes at the destination: {states.get('verified', 0)} verified, {states.get('failed', 0)} failed,"
-        f" {states.get('unavailable', 0)} unavailable; {trials['declared_complete']} trials say they are complete."
+        f"Outcomes at the destination: {states['verified']} verified, {states['failed']} failed,"
+        f" {states['unavailable']} unavailable; {trials['declared_complete']} trials say they are complete."
     )
 
 
-def _effects(effects: Mapping[str, int]) -> str:
-    if not effects:
+def _effects(effects: Mapping[str, Any]) -> str:
+    if not effects["denominator"] and not effects["rejected"]:
         return "No effect is on record."
-    return f"Effects: {', '.join(f'{count} {state}' for state, count in effects.items())}."
+    return (
+        f"Effects: {effects['numerator']} verified, {effects['failed']} failed, {effects['unknown']} unknown,"
+        f" {effects['rejected']} rejected."
+    )
 
 
-def _windows(windows: Mapping[str, int]) -> str:
-    if not any(windows.values()):
+def _progress(windows: Mapping[str, Any]) -> str:
+    if not any((windows["denominator"], windows["waiting"], windows["stale"])):
         return ""
     return (
-        f"Progress: new evidence in {windows['active_with_new_evidence']}/{windows['active']} active windows,"
+        f"Progress: new evidence in {windows['numerator']}/{windows['denominator']} active windows,"
         f" {windows['waiting']} waiting, {windows['stale']} stale."
     )
 
 
-def _graded(name: str, grades: Mapping[str, Any]) -> str:
-    mean = Decimal(grades["sum"]) / grades["graded"]
-    return f"Grader {name}: mean {_rounded(mean)} over {grades['graded']} trials."
+def _graded(grader: Mapping[str, Any]) -> str:
+    if grader["value"] is None:
+        return f"Grader {grader['name']} scored nothing."
+    return f"Grader {grader['name']}: mean {rounded(grader['value'])} over {grader['denominator']} trials."
 
 
 def _cost(cost: Mapping[str, Any], recorded: int) -> str:
-    billed, estimated = cost["billed"], cost["estimated"]
-    if billed["usd"] is None and estimated["usd"] is None:
+    if cost["numerator"] is None and cost["estimated_usd"] is None:
         return "No cost is on record."
-    sentence = f"Billed: ${_rounded(Decimal(billed['usd'] or 0))} for {billed['trials']}/{recorded} trials"
-    if estimated["usd"] is not None:
-        sentence += f"; estimated besides: ${_rounded(Decimal(estimated['usd']))} for {estimated['trials']}"
-    return sentence + "."
+    sentences = []
+    if cost["numerator"] is not None:
+        sentences.append(f"billed ${rounded(cost['numerator'])} for {cost['billed_trials']}/{recorded} trials")
+    if cost["value"] is not None:
+        sentences.append(f"${rounded(cost['value'])} per verified outcome")
+    if cost["estimated_usd"] is not None:
+        sentences.append(f"estimated besides ${rounded(cost['estimated_usd'])} for {cost['estimated_trials']}")
+    return f"Cost: {'; '.join(sentences)}."
 
 
-def _harm(words: str, tasks: Mapping[str, Any]) -> str:
-    if not tasks["trials"]:
+def _harm(kind: str, words: str, parts: Mapping[str, Any]) -> str:
+    total = parts["harm"][kind]
+    if not total:
         return ""
-    more = ", …" if tasks["trials"] > len(tasks["first"]) else ""
-    return f"{tasks['trials']} trials {words} ({', '.join(tasks['first'])}{more})."
+    struck = [task for task in parts["tasks"] if kind in task["harm"]]
+    names = [task["task_id"] for task in struck]
+    if sum(task["harm"][kind] for task in struck) < total:
+        names.append("…")
+    return f"{total} {words} ({', '.join(names)})." if struck else f"{total} {words}."
 
 
 def _general(score: Mapping[str, Any]) -> str:
     if score["value"] is not None:
-        return f"General Score {_rounded(Decimal(score['value']))} (a diagnostic, never a gate)."
+        return f"General Score {rounded(score['value'])} (a diagnostic, never a gate)."
     return f"General Score is unavailable: no row for {', '.join(score['missing'])}."
 
 
-def _judges(metrics: Mapping[str, Any]) -> str:
-    """Comparators and evaluators that could not judge some row."""
-    failed = {name: sum(metric["unavailable"].values()) for name, metric in metrics.items() if metric["rows"]}
-    silent = [f"{name} {count}" for name, count in failed.items() if count]
-    return f"Verdicts that were not possible: {', '.join(silent)}." if silent else ""
+def _judges(failures: Iterable[Mapping[str, Any]]) -> str:
+    said = [f"{failure['comparator']} {failure['reason']} {failure['count']}" for failure in failures]
+    return f"Verdicts that were not possible: {', '.join(said)}." if said else ""
 
 
-def _defects(defects: Mapping[str, int]) -> str:
-    if not defects:
-        return ""
-    return f"Defects in the files: {', '.join(f'{count} {code}' for code, count in defects.items())}."
+def _defects(defects: Iterable[Mapping[str, Any]]) -> str:
+    found = [f"{defect['count']} {defect['code']}" for defect in defects]
+    return f"Defects in the files: {', '.join(found)}." if found else ""
 
 
-def _rounded(value: Decimal) -> str:
-    return f"{value.quantize(Decimal('0.001')):f}"
+def rounded(number: str) -> str:
+    """Three places, and as many more as it takes not to read as a whole number that it isn't."""
+    value = Decimal(number)
+    places = next((n for n in range(3, 9) if value.quantize(Decimal(1).scaleb(-n)) % 1 or not value % 1), 9)
+    return f"{value.quantize(Decimal(1).scaleb(-places)):f}"

@@ -7,7 +7,8 @@ collected from the places that name it, used to find it elsewhere, and kept nowh
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evalbench.readers.redact import REDACTED, is_secret_key, redact_json, redact_text
+from evalbench.readers.redact import is_secret_key, redact_json, redact_text
+from evalbench.redaction import REDACTED
 
 MIN_SECRET_CHARS = 6
 
