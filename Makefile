@@ -7,6 +7,7 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+NODE := .cache/node
 PYTHONS := python3.11 python3.12 python3.13 python3
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
@@ -16,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --no-annotate $(LOCK_ARGS)
 
-.PHONY: help setup run test check docs lock clean
+.PHONY: help setup run up down test bench check docs lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,8 +27,18 @@ setup: $(STAMP) ## create .venv from the hashed locks (again only when they chan
 run: setup ## run the DAG in Airflow over the samples; decisions, tables and logs land in var/
 	@$(BIN)/python scripts/nightly.py
 
-test: check ## check, then every test
+up: setup ## Airflow with scheduler and UI on this machine, over the samples or EVALBENCH_RUNS (PORT=8080)
+	@$(BIN)/python -m scripts.stack up $(if $(PORT),--port $(PORT))
+
+down: setup ## stop what make up started; its data stays in var/stack
+	@$(BIN)/python -m scripts.stack down
+
+test: check $(NODE)/installed ## check, then every test
 	@$(BIN)/pytest $(PYTEST_ARGS)
+
+bench: setup ## a quiet night over 2,000 directories, and what batches save; see benchmarks/README.md
+	@$(BIN)/python -m benchmarks.quiet_night
+	@$(BIN)/python -m benchmarks.batches
 
 check: setup ## lint, format, types, import contracts, generated docs
 	@$(BIN)/ruff check .
@@ -46,7 +57,8 @@ lock: setup ## resolve pyproject.toml anew into the three hashed locks (LOCK_ARG
 	@$(COMPILE) pyproject.toml --constraint requirements-dev.lock --output-file requirements.lock > /dev/null
 	@$(COMPILE) --group build --constraint requirements-dev.lock --output-file requirements-build.lock > /dev/null
 
-clean: ## remove .venv, var/, dist/ and every cache
+clean: ## make down, then remove .venv, var/, dist/ and every cache
+	@if [ -e var/stack/stack.json ]; then $(BIN)/python -m scripts.stack down; fi
 	@rm -rf $(VENV) var dist .cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -69,3 +81,12 @@ $(STAMP): pyproject.toml requirements.lock requirements-dev.lock requirements-bu
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements-dev.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# A second Gemini-compatible server, which tests/gemini doubts its own with. Without npm those few tests fail and say so.
+$(NODE)/installed: tests/gemini/package.json tests/gemini/package-lock.json
+	@if command -v npm > /dev/null; then \
+		mkdir -p $(NODE); \
+		cp $^ $(NODE); \
+		npm ci --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error > /dev/null; \
+		touch $@; \
+	fi
