@@ -32,6 +32,7 @@ from typing import Any, TypedDict
 
 from airflow.sdk import (
     Asset,
+    Connection,
     CronDataIntervalTimetable,
     ExceptionRetryPolicy,
     Param,
@@ -91,7 +92,7 @@ PARAMS = {
     "summaries": Param(
         None,
         **TEXT,
-        enum=[None, "auto", "offline", "off"],
+        enum=[None, "auto", "offline", "gemini", "vertex", "off"],
         title="Summaries",
         description="Who writes the run summaries. Empty: as EVALBENCH_SUMMARIES says.",
     ),
@@ -149,11 +150,19 @@ def summarize(batch: Batch) -> None:
     """Writes a text about each scored run, from its numbers. Advisory: no decision reads it. **Red:** some texts are
     missing and their rows say so; decisions and tables are whole. **Do:** nothing at night; clear the red instances
     to have the texts written, then `publish` to have them in the tables."""
+    settings = _settings()
     states: Counter[str] = Counter()
-    for path, state in _nightly().summarize_batch(_settings(), _dag_run_id(), batch["number"]):
-        log.info("%s: summary %s", path, state or "none, without facts")
-        states[state or "without facts"] += 1
-    log.info("%s: summaries: %s", batch["label"], _told(states))
+    calls = 0
+    for path, written in _nightly().summarize_batch(settings, _dag_run_id(), batch["number"], _login(settings)):
+        if written is None:
+            states["without facts"] += 1
+            continue
+        log.info("%s: %s", path, ", ".join(filter(None, (written.state, written.reason, "cached" * written.cached))))
+        if not states:
+            log.info("%s", written.why)
+        states[written.state] += 1
+        calls += written.calls
+    log.info("%s: summaries: %s; %d calls", batch["label"], _told(states), calls)
 
 
 @task_group
@@ -219,6 +228,27 @@ def _settings() -> Settings:
     """The operator's settings, and what this DAG run's parameters say instead."""
     params = get_current_context()["params"]
     return load_settings(os.environ, {name: params[name] for name in SETTINGS_FROM_PARAMS})
+
+
+def _login(settings: Settings) -> object:
+    """What this worker can show to Google: of the Airflow connection the settings name, else of its environment.
+
+    Resolved where it is used: it goes through no XCom, parameter or template.
+    """
+    access = import_module("evalbench.summaries.access")
+    gemini = import_module("evalbench.summaries.gemini")
+    if settings.summaries_connection is None:
+        key = os.environ.get(access.KEY_VARIABLE, "").strip()
+        return access.Login(api_key=access.Secret(key) if key else None, credentials=gemini.application_default)
+    connection = Connection.get(settings.summaries_connection)
+    if connection.conn_type == "google_cloud_platform":
+        hooks = import_module("airflow.providers.google.common.hooks.base_google")
+        hook = hooks.GoogleBaseHook(gcp_conn_id=settings.summaries_connection)
+        return access.Login(api_key=None, credentials=hook.get_credentials, project=hook.project_id)
+    return access.Login(
+        api_key=access.Secret(connection.password) if connection.password else None,
+        credentials=gemini.application_default,
+    )
 
 
 def _check_map_length(settings: Settings) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from decimal import Decimal
 from enum import StrEnum
 
 from evalbench.errors import AccountingError
@@ -96,6 +97,27 @@ class Accounting:
     in_progress: int
     quarantined: dict[str, int] = field(default_factory=dict)
     ignored: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of one run's summary in one execution.
+
+    cached: it was there already. calls, tokens, cost_usd: of the calls made for it now.
+
+    why: which way was taken to write it. Tokens and cost are None where nothing was counted, or has no price.
+    """
+
+    state: str
+    why: str
+    reason: str | None = None
+    cached: bool = False
+    calls: int = 0
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_thinking: int | None = None
+    cost_usd: Decimal | None = None
 
 
 WITH_FACTS = frozenset({Disposition.SCORED, Disposition.UNCHANGED})

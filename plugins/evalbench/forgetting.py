@@ -6,14 +6,12 @@ run before may write it again.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 
-from evalbench.errors import PipelineError, UsageError
+from evalbench.errors import UsageError
 from evalbench.lake.commits import read_commits
 from evalbench.lake.index import IndexEntry, compact, every_entry, forgotten, read_index, write_segment
-from evalbench.lake.verdicts import read_scored
 from evalbench.publishing import Execution, publish_date, unpublished
 from evalbench.rulebook import read_rules
 from evalbench.settings import Settings
@@ -21,7 +19,6 @@ from evalbench.sinks.decision_log import forget_run
 from evalbench.sinks.parquet import without_rows
 from evalbench.standing import Latest, loader
 from evalbench.storage import Storage
-from evalbench.summaries.digest import digest_hash, digest_of
 
 REDACTED = "forgotten"
 
@@ -64,18 +61,14 @@ def _names(entry: IndexEntry) -> set[str | None]:
 
 
 def _derived(lake: Storage, run_key: str) -> Iterator[str]:
-    """Summaries, facts and verdicts of a directory, of every content it ever had."""
-    for facts in lake.paths(f"facts/{run_key}"):
-        with suppress(PipelineError):  # facts that can't be read back have no summary to be found by
-            name = digest_hash(digest_of(read_scored(lake, facts)))
-            yield from (path for path in lake.paths("summaries") if path.startswith(f"summaries/{name}."))
-        yield facts
+    """Facts and verdicts of a directory, of every content it ever had."""
+    yield from lake.paths(f"facts/{run_key}")
     yield from lake.paths(f"verdicts/{run_key}")
 
 
 def _publish_anew(lake: Storage, settings: Settings) -> tuple[date, ...]:
     """Every date whose evidence the run was."""
-    execution = Execution(plan_id="forget", now=settings.now(), summaries=settings.summaries)
+    execution = Execution(plan_id="forget", now=settings.now(), settings=settings)
     latest = Latest(lake, read_rules(settings), execution.now, loader(lake, store=True))
     days = unpublished(latest(), read_commits(lake), lake.sizes("trends"), None)
     for day in sorted(days):
@@ -84,8 +77,8 @@ def _publish_anew(lake: Storage, settings: Settings) -> tuple[date, ...]:
 
 
 def _mentions(lake: Storage, run_id: str, keys: set[str]) -> Iterator[str]:
-    """Plans, results and reports of past executions that name the run or its directory."""
+    """Summaries, and plans, results and reports of past executions, that name the run or its directory."""
     words = [word.encode() for word in (run_id, *sorted(keys))]
-    for path in lake.paths("_ops"):
-        if path.endswith(".json") and any(word in lake.read(path) for word in words):
+    for path in (*lake.paths("summaries"), *lake.paths("_ops")):
+        if path.endswith(".json") and any(word in lake.read(path) or word.decode() in path for word in words):
             yield path

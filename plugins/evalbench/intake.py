@@ -56,10 +56,13 @@ class Intake:
             max_run_bytes=settings.max_run_bytes,
         )
 
-    def look_at(self, listed: ListedEntry, known: IndexEntry | None, stored: Collection[str]) -> DirectoryState:
+    def look_at(
+        self, listed: ListedEntry, known: IndexEntry | None, stored: Collection[str], *, again: bool = False
+    ) -> DirectoryState:
         """What is to be done with a listed entry: planned, or where it ends already. No file of it is opened.
 
-        known: what the index has of it. stored: keys of the facts that are in the lake.
+        known: what the index has of it. stored: keys of the facts that are in the lake. again: planned though nothing
+        is new.
         """
         if listed.ignored is not None:
             message = f"{listed.path}: {listed.ignored.replace('_', ' ')}"
@@ -79,7 +82,7 @@ class Intake:
             size=listed.size,
             hint=hint,
         )
-        if known is None or (known.hint, known.reading) != (hint, self.reading):
+        if again or known is None or (known.hint, known.reading) != (hint, self.reading):
             return planned
         return self._as_known(planned, known, stored)
 

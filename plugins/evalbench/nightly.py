@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import date
 
 from evalbench import pipeline
-from evalbench.accounting import WITH_FACTS, DirectoryState
+from evalbench.accounting import WITH_FACTS, DirectoryState, Written
 from evalbench.errors import StorageError
 from evalbench.lake.plans import Plan, batches, plan_id_of, read_plan, read_result
 from evalbench.lake.reports import read_report
 from evalbench.report import Document
 from evalbench.settings import Settings
 from evalbench.storage import Storage
+from evalbench.summaries.access import NOBODY, Login
 
 LABEL_CHARS = 120
 
@@ -67,11 +68,14 @@ def score_batch(settings: Settings, plan_id: str, number: int) -> Iterator[Direc
         raise StorageError(f"{len(failed)} run directories could not be scored; the first: {failed[0]}") from failed[0]
 
 
-def summarize_batch(settings: Settings, plan_id: str, number: int) -> Iterator[tuple[str, str | None]]:
-    """Summarize every scored run of a batch: (path, state of its summary)."""
+def summarize_batch(
+    settings: Settings, plan_id: str, number: int, login: Login = NOBODY
+) -> Iterator[tuple[str, Written | None]]:
+    """Summarize every scored run of a batch: (path, what became of its summary; None for a run without facts)."""
     plan = _plan(settings, plan_id)
-    for run_key in batches(plan, settings.max_mapped_tasks)[number]:
-        yield plan.entry(run_key).path, pipeline.summarize(settings, plan, run_key)
+    keys = batches(plan, settings.max_mapped_tasks)[number]
+    for run_key, written in pipeline.summarize(settings, plan, keys, login):
+        yield plan.entry(run_key).path, written
 
 
 def gate(settings: Settings, plan_id: str, *, candidates: Iterable[str] = (), baseline: str | None = None) -> Document:

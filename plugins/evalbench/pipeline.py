@@ -4,8 +4,8 @@ Between verbs only the lake remembers: a plan, one result per run directory, fac
 a process of its own, and may be repeated.
 """
 
-from collections.abc import Callable, Collection, Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -17,6 +17,7 @@ from evalbench.accounting import (
     Change,
     DirectoryState,
     Disposition,
+    Written,
     account,
     hold_back,
     settle,
@@ -38,18 +39,21 @@ from evalbench.lake.plans import (
     write_result,
 )
 from evalbench.lake.reports import write_report
+from evalbench.lake.texts import owed
 from evalbench.lake.verdicts import read_scored
+from evalbench.lake.written import read_written, write_written
 from evalbench.publishing import Execution, publish_date, publish_operations, rules_hash, unpublished
 from evalbench.readers.registry import recognise
 from evalbench.readers.snapshot import run_key_of
-from evalbench.report import Document, is_provisional
+from evalbench.report import Document, is_provisional, summaries_document
 from evalbench.rulebook import read_rules
 from evalbench.settings import FailOnHold, Settings
 from evalbench.sinks.parquet import Published
 from evalbench.standing import Latest, Load, Standing, changed_days, loader
 from evalbench.storage import Storage
 from evalbench.subjects import Rules
-from evalbench.writing import write_summary
+from evalbench.summaries.access import NOBODY, Login
+from evalbench.writing import Writer
 
 NAMED = 10
 """Lost directories an error names."""
@@ -77,8 +81,12 @@ def discover(
     _check_range(since, until)
     intake = Intake.of(settings)
     index, stored = read_index(intake.lake), frozenset(intake.lake.paths("facts"))
+    again = owed(intake.lake) if since is None and until is None else frozenset()
     children = intake.runs.list_run_directories()
-    entries = tuple(intake.look_at(child, index.get(run_key_of(child.path)), stored) for child in children)
+    entries = tuple(
+        intake.look_at(child, index.get(run_key_of(child.path)), stored, again=run_key_of(child.path) in again)
+        for child in children
+    )
     _check_root(intake, entries)
     if index and all(entry.disposition is Disposition.IGNORED for entry in entries):
         raise PipelineError(
@@ -118,16 +126,26 @@ class Scorer:
         return state
 
 
-def summarize(settings: Settings, plan: Plan, run_key: str) -> str | None:
-    """Write the summary of a scored run, unless it is written already; its state, None for a run without facts.
+def summarize(
+    settings: Settings, plan: Plan, run_keys: Sequence[str], login: Login = NOBODY
+) -> Iterator[tuple[str, Written | None]]:
+    """Write the summaries of these scored runs, unless they are written already: (run key, what became of it).
 
-    Advisory: no decision reads it.
+    None for a run without facts. `summary_workers` at a time; advisory: no decision reads them. Raises UsageError when
+    the writer that was asked for can't be had.
     """
-    lake = Storage(settings.require_lake())
-    result = read_result(lake, plan.plan_id, run_key)
-    if result is None or result.facts is None:
-        return None
-    return write_summary(lake, read_scored(lake, result.facts), settings.summaries).state
+    writer = Writer.of(settings, login)
+
+    def one(run_key: str) -> tuple[str, Written | None]:
+        result = read_result(writer.lake, plan.plan_id, run_key)
+        if result is None or result.facts is None:
+            return run_key, None
+        written = writer.write(read_scored(writer.lake, result.facts))
+        write_written(writer.lake, plan.plan_id, run_key, written)
+        return run_key, written
+
+    with ThreadPoolExecutor(settings.summary_workers) as pool:
+        yield from pool.map(one, run_keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +193,7 @@ def decide(
     accounting = account(states, (entry.path for entry in plan.entries))
     in_scope = {day for day in standing.days if plan.covers(day)}
     if not everything:
-        in_scope = _days(settings, plan, before, standing)
+        in_scope = _days(settings, plan, before, standing, settled)
     days = remember_days(lake, plan.plan_id, in_scope)
     names = tuple(candidates)
     return Gate(
@@ -211,10 +229,10 @@ def publish(settings: Settings, gate: Gate) -> Publication:
     number of publishers may be at work: the next one repeats what isn't right, and writes nothing that is.
     """
     lake, plan = Storage(settings.require_lake()), gate.plan
-    execution = Execution(plan_id=plan.plan_id, now=settings.now(), summaries=settings.summaries)
+    execution = Execution(plan_id=plan.plan_id, now=settings.now(), settings=settings)
     write_segment(lake, gate.entries)
     latest = Latest(lake, gate.rules, execution.now, gate.load)
-    rules = None if plan.ranged else rules_hash(gate.rules, execution.summaries)
+    rules = None if plan.ranged else rules_hash(gate.rules, settings)
     others = unpublished(latest(), read_commits(lake), lake.sizes("trends"), rules)
     partitions, logged, dates = Published(), Published(), []
     for day in (*gate.days, *sorted(others - frozenset(gate.days))):
@@ -222,7 +240,9 @@ def publish(settings: Settings, gate: Gate) -> Publication:
         partitions, logged = partitions + replaced, logged + added
         if replaced.written or replaced.removed:
             dates.append(day)
+    summaries = read_written(lake, plan.plan_id, (entry.run_key for entry in plan.to_score))
     report = latest().report(gate.days, gate.candidates, gate.accounting, gate.states)
+    report["summaries"] = summaries_document(summaries, settings.summaries.value)
     publish_operations(lake, execution, gate.states, plan.gone, gate.rules)
     compact(lake)
     lake.remove_unfinished(UNFINISHED_FOR)
@@ -266,6 +286,7 @@ def run(
     candidates: Iterable[str] = (),
     baseline: str | None = None,
     jobs: int = 1,
+    login: Login = NOBODY,
     progress: Progress | None = None,
 ) -> Document:
     """The whole pipeline without Airflow; the report. `enforce` is the caller's: an exit code says the same.
@@ -274,10 +295,13 @@ def run(
     """
     tell = progress or (lambda _step, _done, _total: None)
     read_rules(settings, baseline)
+    Writer.of(settings, login)
     plan = discover(settings, since=since, until=until)
-    for done, state in enumerate(_score_all(settings, plan, jobs), start=1):
-        summarize(settings, plan, state.run_key)
-        tell("score", done, len(plan.to_score))
+    keys = [entry.run_key for entry in plan.to_score]
+    for done, _ in enumerate(_score_all(settings, plan, jobs), start=1):
+        tell("score", done, len(keys))
+    for done, _ in enumerate(summarize(settings, plan, keys, login), start=1):
+        tell("summarize", done, len(keys))
     published = publish(settings, decide(settings, plan, candidates=candidates, baseline=baseline, everything=True))
     _raise_if_lost(published.report)
     return published.report
@@ -361,13 +385,18 @@ def _dated_late(states: Collection[DirectoryState], before: Standing) -> tuple[D
     )
 
 
-def _days(settings: Settings, plan: Plan, before: Standing, after: Standing) -> set[date]:
+def _days(
+    settings: Settings, plan: Plan, before: Standing, after: Standing, settled: Iterable[DirectoryState]
+) -> set[date]:
     """The dates an execution decides."""
     if plan.ranged:
         return {day for day in after.days if plan.covers(day)} | changed_days(before, after)
     lake = Storage(settings.require_lake())
-    rules = rules_hash(after.rules, settings.summaries)
+    rules = rules_hash(after.rules, settings)
     found = set(unpublished(after, read_commits(lake), lake.sizes("trends"), rules))
+    planned = {entry.run_key for entry in plan.to_score}
+    # Planned and found unchanged: a summary was owed, and may be there now.
+    found |= {day for s in settled if s.run_key in planned and (day := s.run_date) in after.by_day and day is not None}
     return found | {day for day in after.days if plan.own is not None and day >= plan.own}
 
 

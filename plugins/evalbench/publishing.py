@@ -21,7 +21,7 @@ from evalbench.readers.assemble import READER_VERSION
 from evalbench.report import is_provisional
 from evalbench.routing import Routing
 from evalbench.scoring import scoring_digest
-from evalbench.settings import SummariesMode
+from evalbench.settings import Settings
 from evalbench.signals import SIGNALS_VERSION
 from evalbench.sinks.decision_log import append_decisions
 from evalbench.sinks.parquet import Published, partition_bytes, partition_objects, partition_path
@@ -32,7 +32,7 @@ from evalbench.summaries.offline import OFFLINE_VERSION
 from evalbench.tables import OPERATIONAL_TABLES, PUBLISHED_TABLES
 from evalbench.trends import CodeVersions, EntryState, decision_log_rows, operational_rows, partition_rows
 from evalbench.trends.context import TRENDS_VERSION
-from evalbench.writing import write_summary
+from evalbench.writing import stored_summary
 
 VERSIONS = CodeVersions(
     readers=READER_VERSION,
@@ -53,17 +53,17 @@ class Execution:
 
     plan_id: str
     now: datetime
-    summaries: SummariesMode
+    settings: Settings
 
 
-def rules_hash(rules: Rules, summaries: SummariesMode) -> str:
+def rules_hash(rules: Rules, settings: Settings) -> str:
     """Hash of everything beside the evidence that can change a date's rows: the operator's files, and the code."""
-    schemas = {table.name: [table.version, *table.column_names] for table in PUBLISHED_TABLES}
+    schemas = {table.name: [str(table.version), *table.column_names] for table in PUBLISHED_TABLES}
     return sha256_json(
         {
             "rules": rules.digest,
-            "code": {**asdict(VERSIONS), "scoring": scoring_digest(), "trends": TRENDS_VERSION, "schemas": schemas},
-            "summaries": summaries.value,
+            "code": [asdict(VERSIONS), scoring_digest(), TRENDS_VERSION, schemas],
+            "summaries": [settings.summaries.value, settings.summary_prompt_tokens],
         }
     )
 
@@ -131,7 +131,7 @@ def _is_right(commit: Commit | None, evidence: str, rules: str | None, sizes: Ma
 
 def _replace(lake: Storage, day: DecidedDay, standing: Standing, execution: Execution) -> tuple[Published, Published]:
     """Replace what differs. Partitions before the record that vouches for them, a date's log before both are done."""
-    objects = _objects(lake, day, standing.rules.routing, execution.summaries)
+    objects = _objects(lake, day, standing.rules.routing, execution.settings)
     stale = {path: data for path, data in objects.items() if not lake.holds(path, data)}
     surplus = [path for path in _paths(day.day) if path not in objects and lake.exists(path)]
     before = read_commit(lake, day.day)
@@ -141,7 +141,7 @@ def _replace(lake: Storage, day: DecidedDay, standing: Standing, execution: Exec
         seq=seq + 1 if stale or surplus else seq,
         writing=False,
         evidence=standing.evidence(day.day),
-        rules=rules_hash(standing.rules, execution.summaries),
+        rules=rules_hash(standing.rules, execution.settings),
         objects={path: _stored(data) for path, data in objects.items()},
     )
     if stale or surplus:
@@ -156,11 +156,11 @@ def _replace(lake: Storage, day: DecidedDay, standing: Standing, execution: Exec
     return Published(written=tuple(stale), unchanged=unchanged, removed=tuple(surplus)), logged
 
 
-def _objects(lake: Storage, day: DecidedDay, routing: Routing, summaries: SummariesMode) -> dict[str, bytes]:
+def _objects(lake: Storage, day: DecidedDay, routing: Routing, settings: Settings) -> dict[str, bytes]:
     """A date's partition files; a date without runs and decisions has none."""
     if not day.runs and not day.decided:
         return {}
-    texts = [write_summary(lake, scored, summaries) for scored in day.runs]
+    texts = [stored_summary(lake, scored, settings) for scored in day.runs]
     return partition_objects(day.day, partition_rows(day.day, day.runs, day.decided, texts, routing, VERSIONS))
 
 

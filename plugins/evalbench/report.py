@@ -9,7 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
-from evalbench.accounting import Accounting, DirectoryState, Disposition
+from evalbench.accounting import Accounting, DirectoryState, Disposition, Written
 from evalbench.decided import DecidedSubject
 from evalbench.exclusions import Exclusion
 from evalbench.gate.decision import Decision
@@ -48,7 +48,36 @@ def document(
         "idle_routes": list(idle_routes),
         "excluded": [exclusion.document for exclusion in excluded],
         "idle_exclusions": list(idle_exclusions),
+        "summaries": None,
     }
+
+
+def summaries_document(written: Iterable[Written], mode: str) -> Document:
+    """What became of the summaries of one execution: how many by state, and what the calls made for them took.
+
+    A total is null as soon as a part of it is unknown: a sum without it would be too small.
+    """
+    found = list(written)
+    asked = [item for item in found if item.calls]
+    return {
+        "mode": mode,
+        "why": sorted({item.why for item in found}),
+        "states": dict(sorted(Counter(item.state for item in found).items())),
+        "reasons": dict(sorted(Counter(item.reason for item in found if item.reason).items())),
+        "cached": sum(item.cached for item in found),
+        "models": sorted({item.model for item in asked if item.model is not None}),
+        "calls": sum(item.calls for item in found),
+        "tokens_in": _total(item.tokens_in for item in asked),
+        "tokens_out": _total(item.tokens_out for item in asked),
+        "tokens_thinking": _total(item.tokens_thinking for item in asked),
+        "cost_usd": _total(item.cost_usd for item in asked),
+    }
+
+
+def _total(parts: Iterable[Decimal | int | None]) -> object:
+    found = list(parts)
+    known = [part for part in found if part is not None]
+    return plain(sum(known, Decimal(0))) if len(known) == len(found) else None
 
 
 def decision_document(decided: DecidedSubject, today: date, route: str | None = None) -> Document:

@@ -1,4 +1,6 @@
-"""The operator's files, read: routing and every policy it can ask for, or the one given instead; exclusions."""
+"""The operator's files, read: routing and every policy it can ask for, or the one given instead; exclusions; prompt and
+prices of the summaries.
+"""
 
 import stat
 from pathlib import Path
@@ -10,6 +12,7 @@ from evalbench.routing import Routing, parse_routing
 from evalbench.settings import Settings, include_dir
 from evalbench.storage import Storage
 from evalbench.subjects import Rules
+from evalbench.summaries.prices import Prices, parse_prices
 
 SUFFIXES = (".yaml", ".yml")
 MOST_BYTES = 1_000_000
@@ -30,6 +33,17 @@ def read_rules(settings: Settings, baseline: str | None = None) -> Rules:
         baseline=baseline,
         exclusions=_exclusions(_local(settings.exclude)) if settings.exclude is not None else NOTHING_EXCLUDED,
     )
+
+
+def read_prompt() -> str:
+    """The instructions of the model that writes summaries. Raises UsageError when the file isn't there."""
+    return _text(include_dir() / "prompts" / "run_summary_v1.md", "prompt")
+
+
+def read_prices(settings: Settings) -> Prices:
+    """The price table. Raises UsageError when the file isn't there, PolicyError when it can't be used."""
+    path = _local(settings.prices) if settings.prices is not None else include_dir() / "prices.yaml"
+    return parse_prices(_text(path, "price table"), str(path))
 
 
 def _policies(routing: Routing, routing_path: Path, shipped: Path) -> dict[str, Policy]:

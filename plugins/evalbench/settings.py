@@ -1,5 +1,6 @@
 """What an operator can set: one frozen object, read once from a mapping (the environment) and explicit overrides."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
@@ -14,9 +15,12 @@ PREFIX = "EVALBENCH_"
 
 
 class SummariesMode(StrEnum):
-    """Who writes the run summaries. `off` writes none."""
+    """Who writes the run summaries. `auto`: a model where there is a key or are credentials. `off` writes none."""
 
+    AUTO = "auto"
     OFFLINE = "offline"
+    GEMINI = "gemini"
+    VERTEX = "vertex"
     OFF = "off"
 
 
@@ -37,6 +41,10 @@ class Settings:
     timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
     clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
     max_run_bytes: bigger run directories are quarantined.
+    summary_models: asked in order, the next one when one is gone; empty: the defaults of the way. summary_workers:
+    questions at a time in one process. summary_prompt_tokens: most a prompt may take. summary_deadline_s: most that a
+    question and its retries may take. vertex_project, vertex_location: None = those of the credentials, and global.
+    summaries_connection: an Airflow connection with key or credentials. prices: None = the shipped table.
     """
 
     runs: str | None = None
@@ -48,6 +56,14 @@ class Settings:
     grace_hours: float = 24.0
     clock: datetime | None = None
     summaries: SummariesMode = SummariesMode.OFFLINE
+    summary_models: tuple[str, ...] = ()
+    summary_workers: int = 10
+    summary_prompt_tokens: int = 6000
+    summary_deadline_s: float = 180.0
+    summaries_connection: str | None = None
+    vertex_project: str | None = None
+    vertex_location: str | None = None
+    prices: str | None = None
     max_mapped_tasks: int = 64
     max_run_bytes: int = 512 * 1024 * 1024
     empty_trajectory_expects_no_call: bool = True
@@ -130,6 +146,19 @@ def _text(value: object) -> str:
     return text
 
 
+def _word(value: object) -> str:
+    text = str(value).strip()
+    if not re.fullmatch(r"[\w.:-]+", text):
+        raise ValueError("expected a name without spaces")
+    return text
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """`a, b`: names in order, or a list of them."""
+    parts = value if isinstance(value, list | tuple) else str(value).split(",")
+    return tuple(_word(part) for part in parts)
+
+
 def _timezone(value: object) -> str:
     try:
         return ZoneInfo(str(value)).key
@@ -158,6 +187,20 @@ def _positive(value: object) -> int:
     return number
 
 
+def _at_most(most: int, value: object) -> int:
+    number = _positive(value)
+    if number > most:
+        raise ValueError(f"expected a whole number from 1 to {most}")
+    return number
+
+
+def _seconds(value: object) -> float:
+    seconds = float(str(value))
+    if not 1 <= seconds <= 3600:
+        raise ValueError("expected seconds from 1 to 3600")
+    return seconds
+
+
 def _flag(value: object) -> bool:
     words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     flag = words.get(str(value).lower())
@@ -173,13 +216,6 @@ def _choice(kind: type[Choice], value: object) -> Choice:
         raise ValueError(f"expected one of {', '.join(kind)}") from error
 
 
-def _summaries(value: object) -> SummariesMode:
-    """`auto` takes the best writer there is: the offline one, until there is another."""
-    if str(value) in {"gemini", "vertex"}:
-        raise ValueError("this version has no model writer; use auto, offline or off")
-    return SummariesMode.OFFLINE if str(value) == "auto" else _choice(SummariesMode, value)
-
-
 PARSERS: dict[str, Callable[[object], object]] = {
     "runs": _text,
     "lake": _text,
@@ -189,7 +225,15 @@ PARSERS: dict[str, Callable[[object], object]] = {
     "timezone": _timezone,
     "grace_hours": _hours,
     "clock": _instant,
-    "summaries": _summaries,
+    "summaries": lambda value: _choice(SummariesMode, value),
+    "summary_models": _names,
+    "summary_workers": lambda value: _at_most(64, value),
+    "summary_prompt_tokens": lambda value: _at_most(100_000, value),
+    "summary_deadline_s": _seconds,
+    "summaries_connection": _word,
+    "vertex_project": _word,
+    "vertex_location": _word,
+    "prices": _text,
     "max_mapped_tasks": _positive,
     "max_run_bytes": _positive,
     "empty_trajectory_expects_no_call": _flag,

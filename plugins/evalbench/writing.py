@@ -1,36 +1,260 @@
-"""Summaries of runs: the digest, its writer, and the text as stored."""
+"""Summaries of runs: who writes them, what is asked, what is stored, and what is shown.
 
+Advisory: no decision reads a summary, and what goes wrong here is the state of a row, never an error.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+
+from evalbench.accounting import Written
+from evalbench.canonical import sha256_json
 from evalbench.errors import PipelineError
-from evalbench.lake.texts import StoredText, read_text, write_text
+from evalbench.lake.texts import StoredText, TextState, owe, paid, read_text, read_texts, write_text
 from evalbench.ledger import ScoredRun
-from evalbench.settings import SummariesMode
+from evalbench.rulebook import read_prices, read_prompt
+from evalbench.settings import Settings, SummariesMode
 from evalbench.storage import Storage
-from evalbench.summaries import offline
-from evalbench.summaries.digest import digest_hash, digest_of
+from evalbench.summaries.access import DEFAULT_MODELS, Access, Login, Offline, choose
+from evalbench.summaries.answer import Answer, render
+from evalbench.summaries.check import EMPTY, Checked, check
+from evalbench.summaries.digest import Digest, digest_hash, digest_of
+from evalbench.summaries.gemini import Gemini
+from evalbench.summaries.offline import write_offline
+from evalbench.summaries.prices import Prices
+from evalbench.summaries.prompt import Prompt, build_prompt, digest_budget, repair_prompt
+from evalbench.summaries.replies import NO_CANDIDATE, NoReply, Reply
 from evalbench.trends import RunSummary
 
+OFFLINE = "offline"
+OFF = "summaries_off"
+UNREADABLE = "summary_unreadable"
+STOP, MAX_TOKENS = "STOP", "MAX_TOKENS"
+MODEL_MODES = frozenset({SummariesMode.AUTO, SummariesMode.GEMINI, SummariesMode.VERTEX})
 
-def write_summary(lake: Storage, scored: ScoredRun, mode: SummariesMode) -> RunSummary:
-    """The summary of a run: the one stored for its numbers, else a new one, else (`off`) none.
 
-    Advisory: a text that can't be read or stored is the state `failed`, and stops nothing.
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """Who writes summaries, and by what. way: how the model is reached, Offline where none is. Safe between threads."""
+
+    lake: Storage
+    mode: SummariesMode
+    way: Access | Offline
+    models: tuple[str, ...]
+    template: str
+    budget: int
+    deadline_s: float
+    prices: Prices
+
+    @classmethod
+    def of(cls, settings: Settings, login: Login) -> "Writer":
+        """The writer these settings ask for, and this login allows.
+
+        Raises UsageError when a way was asked for by name and something for it is missing, and for an operator's file
+        that can't be used.
+        """
+        mode = settings.summaries
+        way: Access | Offline = Offline(why="summaries=off")
+        if mode is not SummariesMode.OFF:
+            way = choose(
+                mode.value,
+                api_key=login.api_key.reveal() if login.api_key is not None else None,
+                project=settings.vertex_project or login.project,
+                location=settings.vertex_location,
+                credentials=login.credentials,
+            )
+        template = read_prompt()
+        return cls(
+            lake=Storage(settings.require_lake()),
+            mode=mode,
+            way=way,
+            models=settings.summary_models or (DEFAULT_MODELS[way.mode] if isinstance(way, Access) else ()),
+            template=template,
+            budget=digest_budget(settings.summary_prompt_tokens, template),
+            deadline_s=settings.summary_deadline_s,
+            prices=read_prices(settings),
+        )
+
+    @property
+    def why(self) -> str:
+        """Which way was taken and why, without secrets."""
+        asked = f"; models {', '.join(self.models)}" if isinstance(self.way, Access) else ""
+        return f"summaries by {self.name}: {self.way.why}{asked}"
+
+    @property
+    def name(self) -> str:
+        """gemini, vertex, offline or off."""
+        if self.mode is SummariesMode.OFF:
+            return self.mode.value
+        return self.way.mode.value if isinstance(self.way, Access) else OFFLINE
+
+    @cached_property
+    def gemini(self) -> Gemini | None:
+        """The model, None where none is asked."""
+        if isinstance(self.way, Offline):
+            return None
+        return Gemini(self.way, self.models, deadline_s=self.deadline_s)
+
+    def write(self, scored: ScoredRun) -> Written:
+        """Write a run's summary, unless it is written already."""
+        digest = digest_of(scored, self.budget)
+        try:
+            written = (self._model if self.gemini is not None else self._offline)(digest, scored.run.run_key)
+            if written.state == TextState.UNAVAILABLE:
+                owe(self.lake, scored.run.run_key)
+            else:
+                paid(self.lake, scored.run.run_key)
+        except PipelineError:
+            return Written(why=self.why, state=TextState.UNAVAILABLE, reason=UNREADABLE)
+        return written
+
+    def _offline(self, digest: Digest, run_key: str) -> Written:
+        if self.mode is SummariesMode.OFF:
+            return Written(why=self.why, state="none", reason=OFF)
+        cached = read_text(self.lake, digest_hash(digest), OFFLINE) is not None
+        write_text(self.lake, OFFLINE, _offline_text(digest, run_key))
+        return Written(why=self.why, state=TextState.OFFLINE, cached=cached)
+
+    def _model(self, digest: Digest, run_key: str) -> Written:
+        prompt = build_prompt(self.template, digest)
+        stood = read_text(self.lake, digest_hash(digest), self._key(prompt))
+        if stood is not None and stood.state is not TextState.UNAVAILABLE:
+            return Written(why=self.why, state=stood.state, reason=stood.reason, cached=True, model=stood.model)
+        text = replace(self._ask(digest, prompt), run_key=run_key)
+        stands = write_text(self.lake, self._key(prompt), text)
+        return Written(
+            why=self.why,
+            state=stands.state,
+            reason=stands.reason,
+            calls=text.calls,
+            model=stands.model,
+            tokens_in=text.tokens_in,
+            tokens_out=text.tokens_out,
+            tokens_thinking=text.tokens_thinking,
+            cost_usd=text.cost_usd,
+        )
+
+    def _key(self, prompt: Prompt) -> str:
+        """Names everything beside the digest that an answer depends on."""
+        return f"gemini-{sha256_json([prompt.version, list(self.models)])[:12]}"
+
+    def _ask(self, digest: Digest, prompt: Prompt) -> StoredText:
+        """One question, and one more where the answer was refused."""
+        first = self._reply(prompt)
+        text = self._judged(digest, prompt, (first,))
+        if text.state is not TextState.REJECTED or not isinstance(first, Reply):
+            return text
+        refused = check(first.text, digest)
+        second = self._reply(repair_prompt(prompt, first.text or "", refused.reasons, refused.details))
+        if isinstance(second, NoReply):
+            return replace(text, calls=text.calls + second.attempts)
+        return self._judged(digest, prompt, (first, second))
+
+    def _reply(self, prompt: Prompt) -> Reply | NoReply:
+        if self.gemini is None:
+            raise ValueError("there is no model to ask")
+        return self.gemini.ask(prompt.system, prompt.user, Answer)
+
+    def _judged(self, digest: Digest, prompt: Prompt, replies: tuple[Reply | NoReply, ...]) -> StoredText:
+        """The last reply as it may be stored; the offline text, labelled, where it may not."""
+        last = replies[-1]
+        answered = [reply for reply in replies if isinstance(reply, Reply)]
+        state, reason, checked = _verdict(last, digest)
+        whole = _offline_text(digest)
+        return replace(
+            whole,
+            state=state,
+            text=render(checked.answer) if checked is not None and checked.answer is not None else whole.text,
+            reason=reason,
+            prompt_version=prompt.version,
+            model=last.model if isinstance(last, Reply) else None,
+            calls=sum(reply.attempts for reply in replies),
+            tokens_in=_total(reply.tokens_in for reply in answered),
+            tokens_out=_total(reply.tokens_out for reply in answered),
+            tokens_thinking=_total(reply.tokens_thinking for reply in answered),
+            cost_usd=_sum(self._cost(reply) for reply in answered),
+        )
+
+    def _cost(self, reply: Reply) -> Decimal | None:
+        return self.prices.cost(reply.model, reply.tokens_in, reply.tokens_out, reply.tokens_thinking)
+
+
+def stored_summary(lake: Storage, scored: ScoredRun, settings: Settings) -> RunSummary:
+    """What is shown of a run: the text of its numbers that was stored, a model's before the offline one.
+
+    Asks nobody. Without any the offline text is written, or with `off` none is.
     """
-    digest = digest_of(scored)
+    template = read_prompt()
+    digest = digest_of(scored, digest_budget(settings.summary_prompt_tokens, template))
     name = digest_hash(digest)
     try:
-        stored = read_text(lake, name, offline.STATE)
-        if stored is None and mode is SummariesMode.OFFLINE:
-            text = StoredText(state=offline.STATE, text=offline.write_offline(digest), digest_hash=name)
-            stored = write_text(lake, text)
+        texts = read_texts(lake, name)
+        text = _best(texts, build_prompt(template, digest).version, asking=settings.summaries in MODEL_MODES)
+        if text is None and settings.summaries is SummariesMode.OFF:
+            return RunSummary(run=scored.run, state="none", reason=OFF, digest_hash=name)
+        if text is None:
+            text = write_text(lake, OFFLINE, _offline_text(digest, scored.run.run_key))
     except PipelineError:
-        return RunSummary(run=scored.run, state="failed", reason="summary_unreadable", digest_hash=name)
-    if stored is None:
-        return RunSummary(run=scored.run, state="none", reason="summaries_off", digest_hash=name)
+        return RunSummary(run=scored.run, state=TextState.UNAVAILABLE.value, reason=UNREADABLE, digest_hash=name)
     return RunSummary(
         run=scored.run,
-        state=stored.state,
-        text=stored.text,
-        digest_hash=stored.digest_hash,
-        prompt_version=stored.prompt_version,
-        summary_model=stored.model,
+        state=text.state.value,
+        text=text.text,
+        reason=text.reason,
+        digest_hash=text.digest_hash,
+        prompt_version=text.prompt_version,
+        summary_model=text.model,
+        calls=text.calls,
+        tokens_in=text.tokens_in,
+        tokens_out=text.tokens_out,
+        tokens_thinking=text.tokens_thinking,
+        cost_usd=text.cost_usd,
     )
+
+
+def _best(texts: Mapping[str, StoredText], prompt_version: str, *, asking: bool) -> StoredText | None:
+    """A model's text before any other, by the present prompt before one by another; always the same of several.
+
+    asking: a text that couldn't be had is shown as such, where models are asked at all.
+    """
+    asked = [text for writer, text in texts.items() if writer != OFFLINE]
+    final = [text for text in asked if text.state is not TextState.UNAVAILABLE]
+    final.sort(key=lambda text: (text.state is not TextState.GENERATED, text.prompt_version != prompt_version))
+    if final or (asked and asking):
+        return (final or asked)[0]
+    return texts.get(OFFLINE)
+
+
+def _verdict(reply: Reply | NoReply, digest: Digest) -> tuple[TextState, str | None, Checked | None]:
+    """(state, reason, the check where there was something to check)."""
+    if isinstance(reply, NoReply):
+        return TextState.UNAVAILABLE, reply.reason.value, None
+    if reply.finish_reason == MAX_TOKENS:
+        return TextState.TRUNCATED, "max_tokens", None
+    if reply.finish_reason == NO_CANDIDATE:
+        return TextState.REJECTED, EMPTY, None
+    if reply.finish_reason != STOP:
+        return TextState.BLOCKED, reply.finish_reason.lower(), None
+    checked = check(reply.text, digest)
+    if checked.answer is None:
+        return TextState.REJECTED, ",".join(checked.reasons), checked
+    return TextState.GENERATED, None, checked
+
+
+def _offline_text(digest: Digest, run_key: str = "") -> StoredText:
+    text = write_offline(digest)
+    return StoredText(state=TextState.OFFLINE, text=text, digest_hash=digest_hash(digest), run_key=run_key)
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    """The sum of what was counted; None where nothing was."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _sum(costs: Iterable[Decimal | None]) -> Decimal | None:
+    """The sum, None as soon as one is unknown, or there is none."""
+    found = list(costs)
+    known = [cost for cost in found if cost is not None]
+    return sum(known, Decimal(0)) if found and len(known) == len(found) else None

@@ -74,7 +74,11 @@ def run(
     until: Until = None,
     summaries: Annotated[
         str | None,
-        typer.Option("--summaries", metavar="MODE", help="Who writes run summaries: auto, offline or off. [offline]"),
+        typer.Option(
+            "--summaries",
+            metavar="MODE",
+            help="Who writes run summaries: auto, offline, gemini, vertex or off. [offline]",
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs scored at the same time.")] = 1,
     timezone: Timezone = None,

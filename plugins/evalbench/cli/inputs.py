@@ -6,11 +6,19 @@ from datetime import date
 
 from evalbench.errors import UsageError
 from evalbench.settings import Settings, load_settings
+from evalbench.summaries.access import KEY_VARIABLE, Login, Secret
+from evalbench.summaries.gemini import application_default
 
 
 def settings_from(overrides: Mapping[str, object]) -> Settings:
     """The environment's settings with this call's options over them. Raises UsageError naming what can't be used."""
     return load_settings(os.environ, overrides)  # noqa: TID251 - a shell hands the environment to settings
+
+
+def login() -> Login:
+    """What this process can show to Google: a key in the environment, or Application Default Credentials."""
+    key = os.environ.get(KEY_VARIABLE, "").strip()  # noqa: TID251 - a shell hands it on, wrapped so that nobody prints it
+    return Login(api_key=Secret(key) if key else None, credentials=application_default)
 
 
 def utc_date(text: str | None, option: str) -> date | None:

@@ -57,6 +57,31 @@ def accounting_lines(report: Document) -> list[RenderableType]:
     return [sum_line, *_not_scored([state for state in report["not_scored"] if state["disposition"] in PENDING])]
 
 
+def summaries_lines(report: Document) -> list[RenderableType]:
+    """Who wrote how many summaries, what became of the others, and what the calls took."""
+    summaries = report["summaries"]
+    if summaries is None or not summaries["why"]:
+        return []
+    parts = [f"{count} {state}" for state, count in summaries["states"].items()]
+    told = [", ".join(parts) + (f" ({summaries['cached']} written before)" if summaries["cached"] else "")]
+    if summaries["reasons"]:
+        told.append(f"why not a model's: {counted(summaries['reasons'])}")
+    if summaries["calls"]:
+        told.append(_calls(summaries))
+    return [labelled("Summaries", clean("; ".join([*summaries["why"], *told])))]
+
+
+def _calls(summaries: Document) -> str:
+    """`12 calls of gemini-2.5-flash: 30,000 tokens in, 4,000 out, 900 thinking; $0.0190`. What isn't known is said."""
+    tokens = [
+        f"{'unknown' if summaries[key] is None else format(summaries[key], ',')} {word}"
+        for key, word in (("tokens_in", "tokens in"), ("tokens_out", "out"), ("tokens_thinking", "thinking"))
+    ]
+    cost = "no price" if summaries["cost_usd"] is None else f"${summaries['cost_usd']:.4f}"
+    models = ", ".join(summaries["models"]) or "no model"
+    return f"{summaries['calls']} calls of {models}: {', '.join(tokens)}; {cost}"
+
+
 def where_lines(lake: str) -> list[RenderableType]:
     """Where the tables are and how to ask them."""
     place = clean(shlex.quote(lake))

@@ -80,6 +80,22 @@ class Offline:
     why: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """What a caller has to show. credentials: finds google.auth credentials, which can take seconds; None without any.
+
+    project: the one those credentials name.
+    """
+
+    api_key: Secret | None
+    credentials: Callable[[], object | None]
+    project: str | None = None
+
+
+NOBODY = Login(api_key=None, credentials=lambda: None)
+"""Nothing to show."""
+
+
 def choose(
     mode: str,
     *,

@@ -2,7 +2,7 @@
 
 from evalbench.tables.model import ColumnType, Table, column, required, with_common
 
-STRING, INT64, TIMESTAMP = ColumnType.STRING, ColumnType.INT64, ColumnType.TIMESTAMP
+STRING, INT64, TIMESTAMP, MONEY = ColumnType.STRING, ColumnType.INT64, ColumnType.TIMESTAMP, ColumnType.MONEY
 
 SUMMARIES = Table(
     name="summaries",
@@ -11,12 +11,22 @@ SUMMARIES = Table(
     sort_key=("run_id",),
     columns=with_common(
         required("run_id", STRING, "Run the text is about"),
-        required("state", STRING, "How the text came to be, or why there is none"),
+        required(
+            "state",
+            STRING,
+            "generated: a model's text, checked. offline: written from the numbers alone. truncated, blocked, rejected,"
+            " unavailable: the offline text too, since there is no model's that could be shown. none: nobody was asked",
+        ),
         column("text", STRING, "The text; null when there is none"),
-        column("reason", STRING, "Why there is no text"),
+        column("reason", STRING, "Why the text isn't a model's, or why there is none"),
         column("digest_hash", STRING, "sha256 of the numbers it was written from"),
         column("prompt_version", STRING, "Version of the prompt; null when no model was asked"),
-        column("summary_model", STRING, "Model that wrote it; null when none did"),
+        column("summary_model", STRING, "Model that answered; null when none did"),
+        column("calls", INT64, "Calls made for it, retries and a second question included", "calls"),
+        column("tokens_in", INT64, "Tokens of the questions; null when not counted", "tokens"),
+        column("tokens_out", INT64, "Tokens of the answers, thinking apart; null when not counted", "tokens"),
+        column("tokens_thinking", INT64, "Tokens of the model's thinking; null when not counted", "tokens"),
+        column("cost_usd", MONEY, "What that cost by the price table of the day; null without a price", "USD"),
     ),
 )
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from evalbench.ledger import Run
 from evalbench.tables import table_named
@@ -14,7 +15,7 @@ SUMMARIES, RUN_STATES, ACCOUNTING = table_named("summaries"), table_named("run_s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """Generated text about a run. text is None with a reason where there is none."""
+    """Text about a run. text is None with a reason where there is none; tokens and cost where they aren't known."""
 
     run: Run
     state: str
@@ -23,6 +24,11 @@ class RunSummary:
     digest_hash: str | None = None
     prompt_version: str | None = None
     summary_model: str | None = None
+    calls: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_thinking: int | None = None
+    cost_usd: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +61,11 @@ def summary_row(context: RowContext, summary: RunSummary) -> Row:
         "digest_hash": summary.digest_hash,
         "prompt_version": summary.prompt_version,
         "summary_model": summary.summary_model,
+        "calls": summary.calls,
+        "tokens_in": summary.tokens_in,
+        "tokens_out": summary.tokens_out,
+        "tokens_thinking": summary.tokens_thinking,
+        "cost_usd": summary.cost_usd,
     }
 
 
