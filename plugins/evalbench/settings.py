@@ -41,7 +41,7 @@ class Settings:
     timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
     clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
     max_run_bytes: bigger run directories are quarantined.
-    summary_models: asked in order, the next one when one is gone; empty: the defaults of the way. summary_workers:
+    summary_models: asked in order, the next one when one is gone; None: the way's own. summary_workers:
     questions at a time in one process. summary_prompt_tokens: most a prompt may take. summary_deadline_s: most that a
     question and its retries may take. vertex_project, vertex_location: None = those of the credentials, and global.
     summaries_connection: an Airflow connection with key or credentials. prices: None = the shipped table.
@@ -56,7 +56,7 @@ class Settings:
     grace_hours: float = 24.0
     clock: datetime | None = None
     summaries: SummariesMode = SummariesMode.OFFLINE
-    summary_models: tuple[str, ...] = ()
+    summary_models: tuple[str, ...] | None = None
     summary_workers: int = 10
     summary_prompt_tokens: int = 6000
     summary_deadline_s: float = 180.0

@@ -80,7 +80,7 @@ class Writer:
     def why(self) -> str:
         """Which way was taken and why, without secrets."""
         asked = f"; models {', '.join(self.models)}" if isinstance(self.way, Access) else ""
-        return f"summaries by {self.name}: {self.way.why}{asked}"
+        return f"by {self.name} ({self.way.why}{asked})"
 
     @property
     def name(self) -> str:

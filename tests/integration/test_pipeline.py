@@ -231,7 +231,7 @@ def test_summaries_stand_beside_every_run(samples: tuple[Path, Any]) -> None:
         for row in rows:
             assert ("offline", None, None) == (row["state"], row["summary_model"], row["prompt_version"])
             assert row["text"].startswith("Offline summary")
-            assert (samples[0] / "summaries" / f"{row['digest_hash']}.offline.json").is_file()
+            assert (samples[0] / "summaries" / row["digest_hash"] / "offline.json").is_file()
 
 
 def test_every_verb_can_run_in_a_process_of_its_own(
@@ -243,10 +243,14 @@ def test_every_verb_can_run_in_a_process_of_its_own(
     lake = Storage(str(tmp_path))
     for entry in read_plan(lake, plan_id).to_score:
         pipeline.score(used, read_plan(lake, plan_id), entry.run_key)
-        assert "offline" == pipeline.summarize(used, read_plan(lake, plan_id), entry.run_key)
+        ((_, written),) = pipeline.summarize(used, read_plan(lake, plan_id), [entry.run_key])
+        assert written is not None
+        assert "offline" == written.state
     pipeline.publish(used, pipeline.decide(used, read_plan(lake, plan_id)))
     assert tables(samples[0]) == tables(tmp_path)
-    assert samples[1] == read_report(lake, plan_id)
+    report = read_report(lake, plan_id)
+    assert {**samples[1], "summaries": None} == {**report, "summaries": None}
+    assert {"offline": 13} == report["summaries"]["states"]  # type: ignore[index]
 
 
 def test_planted_secrets_reach_nothing(samples: tuple[Path, Any]) -> None:
