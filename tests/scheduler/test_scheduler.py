@@ -96,7 +96,7 @@ def test_the_stack_is_started_once_and_answers_this_machine_and_its_user_only(sc
     ours = {service.pid for service in stack.services}
     listening = [one for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.pid]
     assert {"127.0.0.1"} == {one.laddr.ip for one in listening if os.getsid(one.pid) in ours}
-    with pytest.raises(HTTPError, match="401"):
+    with pytest.raises(HTTPError, match="403"):
         scheduler.airflow.api("GET", "dags", token="guessed")
 
 
