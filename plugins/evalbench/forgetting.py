@@ -7,7 +7,7 @@ run before may write it again.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 from evalbench.errors import UsageError
 from evalbench.lake.commits import read_commits
@@ -53,6 +53,7 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
     rewritten += forget_run(lake, run_id, REDACTED)
     removed = [path for path in (*derived, *_mentions(lake, run_id, keys)) if lake.delete(path)]
     compact(lake, most=0)
+    lake.remove_unfinished(timedelta(0))
     return Forgotten(run_id=run_id, directories=len(keys), dates=dates, removed=len(removed), rewritten=len(rewritten))
 
 
