@@ -45,9 +45,10 @@ from airflow.sdk import (
     task_group,
 )
 from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import AirflowException
 
 from evalbench.errors import EvalbenchError, PipelineError, StorageError, UsageError
-from evalbench.settings import Settings, load_settings
+from evalbench.settings import Settings, SummariesMode, load_settings
 
 log = logging.getLogger("evalbench.nightly")
 
@@ -152,14 +153,15 @@ def summarize(batch: Batch) -> None:
     to have the texts written, then `publish` to have them in the tables."""
     settings = _settings()
     states: Counter[str] = Counter()
-    calls = 0
+    said, calls = {""}, 0
     for path, written in _nightly().summarize_batch(settings, _dag_run_id(), batch["number"], _login(settings)):
         if written is None:
             states["without facts"] += 1
             continue
         log.info("%s: %s", path, ", ".join(filter(None, (written.state, written.reason, "cached" * written.cached))))
-        if not states:
-            log.info("%s", written.why)
+        for told in {written.why, written.message} - said:
+            log.info("%s", told)
+        said |= {written.why, written.message}
         states[written.state] += 1
         calls += written.calls
     log.info("%s: summaries: %s; %d calls", batch["label"], _told(states), calls)
@@ -236,18 +238,34 @@ def _login(settings: Settings) -> object:
     Resolved where it is used: it goes through no XCom, parameter or template.
     """
     access = import_module("evalbench.summaries.access")
-    gemini = import_module("evalbench.summaries.gemini")
+    if settings.summaries in (SummariesMode.OFF, SummariesMode.OFFLINE):
+        return access.NOBODY
     if settings.summaries_connection is None:
         key = os.environ.get(access.KEY_VARIABLE, "").strip()
+        gemini = import_module("evalbench.summaries.gemini")
         return access.Login(api_key=access.Secret(key) if key else None, credentials=gemini.application_default)
-    connection = Connection.get(settings.summaries_connection)
+    auth = import_module("google.auth.exceptions")
+    try:
+        return _login_of(settings.summaries_connection)
+    except (AirflowException, auth.GoogleAuthError, ValueError) as error:
+        raise UsageError(
+            f"{access.CONNECTION_SETTING}: the Airflow connection {settings.summaries_connection!r} can't be used"
+            f" ({type(error).__name__}); see that it exists on this worker, with the API key as its password, or as a"
+            " Google connection with a whole service account key"
+        ) from None
+
+
+def _login_of(name: str) -> object:
+    """What an Airflow connection holds: Google's own credentials, or an API key as its password."""
+    access = import_module("evalbench.summaries.access")
+    connection = Connection.get(name)
     if connection.conn_type == "google_cloud_platform":
         hooks = import_module("airflow.providers.google.common.hooks.base_google")
-        hook = hooks.GoogleBaseHook(gcp_conn_id=settings.summaries_connection)
+        hook = hooks.GoogleBaseHook(gcp_conn_id=name)
         return access.Login(api_key=None, credentials=hook.get_credentials, project=hook.project_id)
     return access.Login(
         api_key=access.Secret(connection.password) if connection.password else None,
-        credentials=gemini.application_default,
+        credentials=import_module("evalbench.summaries.gemini").application_default,
     )
 
 

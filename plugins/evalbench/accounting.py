@@ -58,8 +58,8 @@ class DirectoryState:
     path: relative to the root. reason: snake_case, for everything but scored and unchanged. content: sha256 over its
     files, None when they weren't taken. facts: key of its facts in the lake, None without. size: bytes of its files.
     hint: what its listing looked like, None where that says nothing about the next time. beside: path of a file outside
-    it that belongs to it, relative to the root. began: from when an unfinished run's age counts. identity: of a lost
-    run.
+    it that belongs to it, relative to the root. began: from when an unfinished run's age counts. identity: of a run
+    that is lost, or can't be read any more. seen: how many looks the index had of it when it was listed.
     """
 
     path: str
@@ -79,6 +79,7 @@ class DirectoryState:
     began: datetime | None = None
     change: Change | None = None
     identity: Identity | None = None
+    seen: int = 0
 
     @property
     def run_date(self) -> date | None:
@@ -103,14 +104,14 @@ class Accounting:
 class Written:
     """What became of one run's summary in one execution.
 
-    cached: it was there already. calls, tokens, cost_usd: of the calls made for it now.
-
-    why: which way was taken to write it. Tokens and cost are None where nothing was counted, or has no price.
+    message: what to do about it, for people. cached: it was there already. calls, tokens, cost_usd: of the calls made
+    for it now. why: which way was taken to write it. Tokens and cost are None where nothing was counted or priced.
     """
 
     state: str
     why: str
     reason: str | None = None
+    message: str = ""
     cached: bool = False
     calls: int = 0
     model: str | None = None

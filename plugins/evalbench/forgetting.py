@@ -5,13 +5,17 @@ the decision log that a decision was made, without the run's name. Not safe besi
 run before may write it again.
 """
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from evalbench.errors import UsageError
 from evalbench.lake.commits import read_commits
+from evalbench.lake.facts import read_head
 from evalbench.lake.index import IndexEntry, compact, every_entry, forgotten, read_index, write_segment
+from evalbench.lake.texts import texts_of
 from evalbench.publishing import Execution, publish_date, unpublished
 from evalbench.rulebook import read_rules
 from evalbench.settings import Settings
@@ -42,16 +46,21 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
     lake = Storage(settings.require_lake())
     if not lake.root.is_dir():
         raise UsageError(f"{lake}: no such lake; check --lake")
-    keys = {entry.run_key for entry in every_entry(lake) if run_id in _names(entry)}
+    facts = [path for path in lake.paths("facts") if read_head(lake, path).run_id == run_id]
+    keys = {path.split("/")[1] for path in facts}
+    keys |= {entry.run_key for entry in every_entry(lake) if run_id in _names(entry)}
     if not keys:
         raise UsageError(f"{run_id}: the lake {lake} knows no such run; give the run id as the table runs has it")
-    derived = [path for run_key in sorted(keys) for path in _derived(lake, run_key)]
     known = read_index(lake)
-    write_segment(lake, (forgotten(known[run_key]) for run_key in keys if not known[run_key].forgotten))
+    write_segment(
+        lake, (forgotten(known[key]) for key in sorted(keys) if key in known and run_id in _names(known[key]))
+    )
     dates = _publish_anew(lake, settings)
     rewritten = [path for path in lake.paths("trends/run_states") if without_rows(lake, path, "run_key", keys)]
     rewritten += forget_run(lake, run_id, REDACTED)
-    removed = [path for path in (*derived, *_mentions(lake, run_id, keys)) if lake.delete(path)]
+    told = _told(lake, {run_id, *keys})
+    derived = [*texts_of(lake, run_id), *told, *_verdicts(lake, facts), *facts]
+    removed = [path for path in derived if lake.delete(path)]
     compact(lake, most=0)
     lake.remove_unfinished(timedelta(0))
     return Forgotten(run_id=run_id, directories=len(keys), dates=dates, removed=len(removed), rewritten=len(rewritten))
@@ -61,25 +70,40 @@ def _names(entry: IndexEntry) -> set[str | None]:
     return {entry.run_id, entry.standing.run_id if entry.standing is not None else None}
 
 
-def _derived(lake: Storage, run_key: str) -> Iterator[str]:
-    """Facts and verdicts of a directory, of every content it ever had."""
-    yield from lake.paths(f"facts/{run_key}")
-    yield from lake.paths(f"verdicts/{run_key}")
+def _verdicts(lake: Storage, facts: Iterable[str]) -> Iterator[str]:
+    """Verdicts on these facts, by whatever versions."""
+    for path in facts:
+        stem = path.removeprefix("facts/").removesuffix("parquet")
+        yield from (
+            found for found in lake.paths(f"verdicts/{stem.partition('/')[0]}") if found.startswith(f"verdicts/{stem}")
+        )
 
 
 def _publish_anew(lake: Storage, settings: Settings) -> tuple[date, ...]:
     """Every date whose evidence the run was."""
     execution = Execution(plan_id="forget", now=settings.now(), settings=settings)
     latest = Latest(lake, read_rules(settings), execution.now, loader(lake, store=True))
-    days = unpublished(latest(), read_commits(lake), lake.sizes("trends"), None)
+    days = unpublished(latest(), read_commits(lake), lake.sizes("trends"), None, None)
     for day in sorted(days):
         publish_date(lake, day, latest, execution)
     return tuple(sorted(days))
 
 
-def _mentions(lake: Storage, run_id: str, keys: set[str]) -> Iterator[str]:
-    """Summaries, and plans, results and reports of past executions, that name the run or its directory."""
-    words = [word.encode() for word in (run_id, *sorted(keys))]
-    for path in (*lake.paths("summaries"), *lake.paths("_ops")):
-        if path.endswith(".json") and any(word in lake.read(path) or word.decode() in path for word in words):
+def _told(lake: Storage, names: Collection[str]) -> Iterator[str]:
+    """Plans, results, reports and the like of past executions that name the run, or one of its directories by key."""
+    naming = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
+    for path in lake.paths("_ops"):
+        if path.endswith(".json") and (
+            naming.search(path) or any(naming.search(text) for text in _texts(json.loads(lake.read(path) or b"null")))
+        ):
             yield path
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a JSON document."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for item in value.items() for part in item for text in _texts(part))
+    elif isinstance(value, list):
+        yield from (text for item in value for text in _texts(item))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from evalbench.accounting import Change, DirectoryState, Disposition, Identity
+from evalbench.accounting import TASK_LOST, Change, DirectoryState, Disposition, Identity
 from evalbench.errors import UsageError
 from evalbench.lake.facts import facts_key, read_head, reading, write_facts
 from evalbench.lake.index import FORGOTTEN, IndexEntry, Standing
@@ -56,13 +56,10 @@ class Intake:
             max_run_bytes=settings.max_run_bytes,
         )
 
-    def look_at(
-        self, listed: ListedEntry, known: IndexEntry | None, stored: Collection[str], *, again: bool = False
-    ) -> DirectoryState:
+    def look_at(self, listed: ListedEntry, known: IndexEntry | None, stored: Collection[str]) -> DirectoryState:
         """What is to be done with a listed entry: planned, or where it ends already. No file of it is opened.
 
-        known: what the index has of it. stored: keys of the facts that are in the lake. again: planned though nothing
-        is new.
+        known: what the index has of it. stored: keys of the facts that are in the lake.
         """
         if listed.ignored is not None:
             message = f"{listed.path}: {listed.ignored.replace('_', ' ')}"
@@ -72,6 +69,9 @@ class Intake:
         if listed.size > self.max_run_bytes:
             message = too_large(listed.path, listed.size, self.max_run_bytes)
             return _ends(listed, NotARun(disposition="quarantined", reason="too_large", message=message))
+        if known is not None and known.forgotten:
+            message = "This run was forgotten on purpose; its directory is still here."
+            return _ends(listed, NotARun(disposition="ignored", reason=FORGOTTEN, message=message))
         if (no_run := unrelated(listed.files)) is not None:
             return _ends(listed, no_run)
         hint = _hint(self.runs, listed.files, known.beside if known is not None else None)
@@ -81,8 +81,9 @@ class Intake:
             disposition=Disposition.PLANNED,
             size=listed.size,
             hint=hint,
+            seen=known.seen if known is not None else 0,
         )
-        if again or known is None or (known.hint, known.reading) != (hint, self.reading):
+        if known is None or (known.hint, known.reading) != (hint, self.reading):
             return planned
         return self._as_known(planned, known, stored)
 
@@ -99,6 +100,7 @@ class Intake:
             run_time=known.run_time,
             began=known.began,
             beside=known.beside,
+            identity=known.identity,
         )
         match known.disposition:
             case Disposition.SCORED if known.standing is not None and known.standing.facts in stored:
@@ -116,19 +118,28 @@ class Intake:
         found = self._head(planned.path, enough=head_tells) or self._read(planned.path)
         return replace(planned, run_id=found.run_id, run_time=found.run_time) if found is not None else planned
 
-    def identified(self, lost: DirectoryState) -> DirectoryState:
-        """A lost directory with whose run it holds, as far as its small files tell: it must not be lost in silence."""
-        head = self._head(lost.path, enough=bool)
-        if not isinstance(head, Run) or head.candidate == NAMELESS:
-            return lost
+    def identified(self, state: DirectoryState, known: IndexEntry | None) -> DirectoryState:
+        """A directory without a result with whose run it holds: by its small files, else by the facts that stood.
+
+        For one that was lost, and for one that gave facts before and can't be read any more: neither may be missing in
+        silence, while older facts speak for it.
+        """
+        lost, before = state.reason == TASK_LOST, known.standing if known is not None else None
+        if not lost and (state.disposition is not Disposition.QUARANTINED or before is None):
+            return state
+        found = self._head(state.path, enough=bool) if lost else None
+        if not isinstance(found, Run) or found.candidate == NAMELESS:
+            if before is None or not self.lake.exists(before.facts):
+                return state
+            found = read_head(self.lake, before.facts)
         identity = Identity(
-            product=head.product,
-            candidate=head.candidate,
-            environment=head.environment,
-            dataset=head.dataset,
-            dataset_named=head.dataset_named,
+            product=found.product,
+            candidate=found.candidate,
+            environment=found.environment,
+            dataset=found.dataset,
+            dataset_named=found.dataset_named,
         )
-        return replace(lost, run_id=head.run_id, run_time=head.run_time, identity=identity)
+        return replace(state, run_id=found.run_id, run_time=found.run_time, identity=identity)
 
     def score(self, planned: DirectoryState, known: IndexEntry | None, covers: Covers) -> DirectoryState:
         """Read a planned directory, store its facts and verdicts; scored, or where it ends instead.
@@ -140,9 +151,6 @@ class Intake:
         if isinstance(taken, NotARun):
             return replace(_no_run(planned, taken), hint=None)
         planned = replace(planned, hint=taken.hint, beside=taken.beside, content=taken.snapshot.content)
-        if known is not None and known.forgotten and known.content == planned.content:
-            message = "This run was forgotten on purpose; its directory is still here."
-            return _no_run(planned, NotARun(disposition="ignored", reason=FORGOTTEN, message=message))
         key = facts_key(planned.run_key, taken.snapshot.content, self.reading)
         before = known.standing if known is not None else None
         if before is not None and before.facts == key and self.lake.exists(key):

@@ -10,7 +10,7 @@ from datetime import date
 
 from evalbench import pipeline
 from evalbench.accounting import WITH_FACTS, DirectoryState, Written
-from evalbench.errors import StorageError
+from evalbench.errors import PipelineError, StorageError
 from evalbench.lake.plans import Plan, batches, plan_id_of, read_plan, read_result
 from evalbench.lake.reports import read_report
 from evalbench.report import Document
@@ -43,7 +43,7 @@ def discover(
 ) -> list[str]:
     """Plan, and name each batch: the run's directory, or how many runs there are. own: see `Plan`."""
     plan = pipeline.discover(settings, since=since, until=until, own=own, plan_id=plan_id)
-    paths = {entry.run_key: entry.path for entry in plan.to_score}
+    paths = {entry.run_key: entry.path for entry in (*plan.to_score, *plan.owed_entries)}
     return [
         (paths[keys[0]] if len(keys) == 1 else f"batch {number}: {len(keys)} runs")[:LABEL_CHARS]
         for number, keys in enumerate(batches(plan, settings.max_mapped_tasks))
@@ -53,19 +53,25 @@ def discover(
 def score_batch(settings: Settings, plan_id: str, number: int) -> Iterator[DirectoryState]:
     """Score every run of a batch; what became of each. A second attempt begins where the first one ended.
 
-    A run whose storage fails costs none of its siblings: they come first. Then StorageError.
+    A run whose storage fails costs none of its siblings: they come first. Then StorageError, or PipelineError where
+    trying again would not help.
     """
     plan = _plan(settings, plan_id)
     scorer = pipeline.Scorer.of(settings, plan)
-    failed: list[StorageError] = []
+    failed: list[PipelineError] = []
+    planned = {entry.run_key for entry in plan.to_score}
     for run_key in batches(plan, settings.max_mapped_tasks)[number]:
+        if run_key not in planned:
+            continue
         done = read_result(_lake(settings), plan.plan_id, run_key)
         try:
             yield done if done is not None and done.disposition in WITH_FACTS else scorer.score(run_key)
-        except StorageError as error:
+        except PipelineError as error:
             failed.append(error)
     if failed:
-        raise StorageError(f"{len(failed)} run directories could not be scored; the first: {failed[0]}") from failed[0]
+        passing = any(isinstance(error, StorageError) for error in failed)
+        kind = StorageError if passing else PipelineError
+        raise kind(f"{len(failed)} run directories could not be scored; the first: {failed[0]}") from failed[0]
 
 
 def summarize_batch(

@@ -39,10 +39,10 @@ from evalbench.lake.plans import (
     write_result,
 )
 from evalbench.lake.reports import write_report
-from evalbench.lake.texts import owed
+from evalbench.lake.texts import owe, owed
 from evalbench.lake.verdicts import read_scored
 from evalbench.lake.written import read_written, write_written
-from evalbench.publishing import Execution, publish_date, publish_operations, rules_hash, unpublished
+from evalbench.publishing import Execution, publish_date, publish_operations, rules_hash, texts_hash, unpublished
 from evalbench.readers.registry import recognise
 from evalbench.readers.snapshot import run_key_of
 from evalbench.report import Document, is_provisional, summaries_document
@@ -53,7 +53,7 @@ from evalbench.standing import Latest, Load, Standing, changed_days, loader
 from evalbench.storage import Storage
 from evalbench.subjects import Rules
 from evalbench.summaries.access import NOBODY, Login
-from evalbench.writing import Writer
+from evalbench.writing import MODEL_MODES, Writer
 
 NAMED = 10
 """Lost directories an error names."""
@@ -81,14 +81,11 @@ def discover(
     _check_range(since, until)
     intake = Intake.of(settings)
     index, stored = read_index(intake.lake), frozenset(intake.lake.paths("facts"))
-    again = owed(intake.lake) if since is None and until is None else frozenset()
     children = intake.runs.list_run_directories()
-    entries = tuple(
-        intake.look_at(child, index.get(run_key_of(child.path)), stored, again=run_key_of(child.path) in again)
-        for child in children
-    )
+    entries = tuple(intake.look_at(child, index.get(run_key_of(child.path)), stored) for child in children)
     _check_root(intake, entries)
-    if index and all(entry.disposition is Disposition.IGNORED for entry in entries):
+    runs_known = any(not entry.forgotten for entry in index.values())
+    if runs_known and all(entry.disposition is Disposition.IGNORED for entry in entries):
         raise PipelineError(
             f"{intake.runs}: no run directory here, yet {intake.lake} knows runs;"
             " check the runs path, or take a new lake if the runs are gone on purpose"
@@ -96,6 +93,7 @@ def discover(
     name = plan_id_of(plan_id) if plan_id is not None else new_plan_id()
     plan = Plan(plan_id=name, since=since, until=until, own=own, entries=entries, gone=_gone(index, entries))
     plan = replace(plan, entries=tuple(_left_out(intake, plan, entry) for entry in entries))
+    plan = replace(plan, owed=() if plan.ranged else _owed(intake.lake, plan))
     write_plan(intake.lake, plan)
     return plan
 
@@ -107,21 +105,27 @@ def score(settings: Settings, plan: Plan, run_key: str) -> DirectoryState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scorer:
-    """Scores run directories of one plan. index: what was known when it began."""
+    """Scores run directories of one plan.
+
+    index: what was known when it began. asks: whether a model is to write the summaries, which are owed until it has.
+    """
 
     plan: Plan
     intake: Intake
     index: Index
+    asks: bool
 
     @classmethod
     def of(cls, settings: Settings, plan: Plan) -> "Scorer":
         """The scorer of a plan."""
         intake = Intake.of(settings)
-        return cls(plan=plan, intake=intake, index=read_index(intake.lake))
+        return cls(plan=plan, intake=intake, index=read_index(intake.lake), asks=settings.summaries in MODEL_MODES)
 
     def score(self, run_key: str) -> DirectoryState:
         """See `score`."""
         state = self.intake.score(self.plan.entry(run_key), self.index.get(run_key), self.plan.covers)
+        if self.asks and state.disposition is Disposition.SCORED:
+            owe(self.intake.lake, run_key)
         write_result(self.intake.lake, self.plan.plan_id, state)
         return state
 
@@ -135,9 +139,10 @@ def summarize(
     the writer that was asked for can't be had.
     """
     writer = Writer.of(settings, login)
+    owed_before = {entry.run_key: entry for entry in plan.owed_entries}
 
     def one(run_key: str) -> tuple[str, Written | None]:
-        result = read_result(writer.lake, plan.plan_id, run_key)
+        result = owed_before.get(run_key) or read_result(writer.lake, plan.plan_id, run_key)
         if result is None or result.facts is None:
             return run_key, None
         written = writer.write(read_scored(writer.lake, result.facts))
@@ -153,7 +158,8 @@ class Gate:
     """What was decided, and on which facts.
 
     states: what became of each listed entry. entries: what this execution adds to the index. days: the dates it
-    decides. candidates: which subjects its report shows. report: the JSON document.
+    decides. changed: those whose evidence it changes. candidates: which subjects its report shows, and must (strict).
+    report: the JSON document.
     """
 
     plan: Plan
@@ -163,8 +169,10 @@ class Gate:
     rules: Rules
     load: Load
     days: tuple[date, ...]
+    changed: frozenset[date]
     candidates: tuple[str, ...]
     report: Document
+    strict: bool
 
 
 def decide(
@@ -184,8 +192,9 @@ def decide(
     """
     intake, rules = Intake.of(settings), read_rules(settings, baseline)
     lake, index = intake.lake, read_index(intake.lake)
-    settled = tuple(_identified(intake, state) for state in settle(plan.entries, read_results(lake, plan)))
-    entries = updated(index, (*settled, *plan.gone), intake.reading, plan.since, plan.until)
+    results = settle(plan.entries, read_results(lake, plan))
+    settled = tuple(intake.identified(state, index.get(state.run_key)) for state in results)
+    entries = updated(index, (*settled, *plan.gone), intake.reading, plan)
     load = loader(lake, store=True)
     before = Standing.of(index, rules, settings.now(), load)
     standing = Standing.of(merged((*index.values(), *entries)), rules, settings.now(), load)
@@ -193,7 +202,7 @@ def decide(
     accounting = account(states, (entry.path for entry in plan.entries))
     in_scope = {day for day in standing.days if plan.covers(day)}
     if not everything:
-        in_scope = _days(settings, plan, before, standing, settled)
+        in_scope = _days(lake, plan, before, standing)
     days = remember_days(lake, plan.plan_id, in_scope)
     names = tuple(candidates)
     return Gate(
@@ -204,8 +213,10 @@ def decide(
         rules=rules,
         load=load,
         days=days,
+        changed=changed_days(before, standing),
         candidates=names,
-        report=standing.report(days, names, accounting, states),
+        report=standing.report(days, names, accounting, states, strict=everything or plan.ranged or bool(days)),
+        strict=everything or plan.ranged or bool(days),
     )
 
 
@@ -232,15 +243,15 @@ def publish(settings: Settings, gate: Gate) -> Publication:
     execution = Execution(plan_id=plan.plan_id, now=settings.now(), settings=settings)
     write_segment(lake, gate.entries)
     latest = Latest(lake, gate.rules, execution.now, gate.load)
-    rules = None if plan.ranged else rules_hash(gate.rules, settings)
-    others = unpublished(latest(), read_commits(lake), lake.sizes("trends"), rules)
+    others = _others(lake, gate, latest(), settings)
     partitions, logged, dates = Published(), Published(), []
     for day in (*gate.days, *sorted(others - frozenset(gate.days))):
         replaced, added = publish_date(lake, day, latest, execution)
         partitions, logged = partitions + replaced, logged + added
         if replaced.written or replaced.removed:
             dates.append(day)
-    summaries = read_written(lake, plan.plan_id, (entry.run_key for entry in plan.to_score))
+    report = latest().report(gate.days, gate.candidates, gate.accounting, gate.states, strict=gate.strict)
+    summaries = read_written(lake, plan.plan_id, (*(entry.run_key for entry in plan.to_score), *plan.owed))
     report = latest().report(gate.days, gate.candidates, gate.accounting, gate.states)
     report["summaries"] = summaries_document(summaries, settings.summaries.value)
     publish_operations(lake, execution, gate.states, plan.gone, gate.rules)
@@ -297,9 +308,9 @@ def run(
     read_rules(settings, baseline)
     Writer.of(settings, login)
     plan = discover(settings, since=since, until=until)
-    keys = [entry.run_key for entry in plan.to_score]
     for done, _ in enumerate(_score_all(settings, plan, jobs), start=1):
-        tell("score", done, len(keys))
+        tell("score", done, len(plan.to_score))
+    keys = [*(entry.run_key for entry in plan.to_score), *plan.owed]
     for done, _ in enumerate(summarize(settings, plan, keys, login), start=1):
         tell("summarize", done, len(keys))
     published = publish(settings, decide(settings, plan, candidates=candidates, baseline=baseline, everything=True))
@@ -357,19 +368,18 @@ def _gone(index: Index, entries: Iterable[DirectoryState]) -> tuple[DirectorySta
             path=entry.path or "",
             run_key=entry.run_key,
             disposition=Disposition.DELETED,
+            reason=entry.reason if entry.identity is not None else None,
             message="The directory is gone; what was known of it stays.",
             format=entry.format,
             content=entry.content,
             facts=entry.standing.facts if entry.standing is not None else None,
             run_id=entry.run_id,
             run_time=entry.run_time,
+            identity=entry.identity,
+            seen=entry.seen,
         )
         for entry in missing
     )
-
-
-def _identified(intake: Intake, state: DirectoryState) -> DirectoryState:
-    return intake.identified(state) if state.reason == TASK_LOST else state
 
 
 def _dated_late(states: Collection[DirectoryState], before: Standing) -> tuple[DirectoryState, ...]:
@@ -385,19 +395,36 @@ def _dated_late(states: Collection[DirectoryState], before: Standing) -> tuple[D
     )
 
 
-def _days(
-    settings: Settings, plan: Plan, before: Standing, after: Standing, settled: Iterable[DirectoryState]
-) -> set[date]:
+def _days(lake: Storage, plan: Plan, before: Standing, after: Standing) -> set[date]:
     """The dates an execution decides."""
     if plan.ranged:
         return {day for day in after.days if plan.covers(day)} | changed_days(before, after)
-    lake = Storage(settings.require_lake())
-    rules = rules_hash(after.rules, settings)
-    found = set(unpublished(after, read_commits(lake), lake.sizes("trends"), rules))
-    planned = {entry.run_key for entry in plan.to_score}
-    # Planned and found unchanged: a summary was owed, and may be there now.
-    found |= {day for s in settled if s.run_key in planned and (day := s.run_date) in after.by_day and day is not None}
-    return found | {day for day in after.days if plan.own is not None and day >= plan.own}
+    found = unpublished(after, read_commits(lake), lake.sizes("trends"), rules_hash(after.rules), None)
+    return {*found, *(day for day in after.days if plan.own is not None and day >= plan.own)}
+
+
+def _others(lake: Storage, gate: Gate, standing: Standing, settings: Settings) -> frozenset[date]:
+    """Dates that this execution doesn't decide, and whose partitions are not what they should be.
+
+    A range leaves them as they are, but for evidence they lack; where it was given a policy or a baseline, which are
+    not theirs, only for evidence that it changed itself.
+    """
+    plan = gate.plan
+    if plan.ranged and gate.rules.given:
+        return gate.changed
+    rules, texts = (None, None) if plan.ranged else (rules_hash(gate.rules), texts_hash(settings))
+    owed_days = {entry.run_date for entry in plan.owed_entries if entry.run_date is not None}
+    return unpublished(standing, read_commits(lake), lake.sizes("trends"), rules, texts) | owed_days
+
+
+def _owed(lake: Storage, plan: Plan) -> tuple[str, ...]:
+    """Unchanged runs whose summary couldn't be had so far, or was never asked for."""
+    waiting = owed(lake)
+    return tuple(
+        entry.run_key
+        for entry in plan.entries
+        if entry.run_key in waiting and entry.disposition is Disposition.UNCHANGED and entry.facts is not None
+    )
 
 
 def _score_all(settings: Settings, plan: Plan, jobs: int) -> Iterable[DirectoryState]:

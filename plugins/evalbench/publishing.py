@@ -56,31 +56,37 @@ class Execution:
     settings: Settings
 
 
-def rules_hash(rules: Rules, settings: Settings) -> str:
-    """Hash of everything beside the evidence that can change a date's rows: the operator's files, and the code."""
+def rules_hash(rules: Rules) -> str:
+    """Hash of all beside the evidence that can change what is decided or how it is told: operator's files, code."""
+    code = {name: version for name, version in asdict(VERSIONS).items() if name != "summaries"}
     schemas = {table.name: [str(table.version), *table.column_names] for table in PUBLISHED_TABLES}
+    return sha256_json({"rules": rules.digest, "code": [code, scoring_digest(), TRENDS_VERSION, schemas]})
+
+
+def texts_hash(settings: Settings) -> str:
+    """Hash of what can change the summaries that are shown. No decision knows of it."""
     return sha256_json(
-        {
-            "rules": rules.digest,
-            "code": [asdict(VERSIONS), scoring_digest(), TRENDS_VERSION, schemas],
-            "summaries": [settings.summaries.value, settings.summary_prompt_tokens],
-        }
+        [VERSIONS.summaries, settings.summaries.value, settings.summary_prompt_tokens, settings.summary_models]
     )
 
 
 def unpublished(
-    standing: Standing, commits: Mapping[date, Commit], sizes: Mapping[str, int], rules: str | None
+    standing: Standing,
+    commits: Mapping[date, Commit],
+    sizes: Mapping[str, int],
+    rules: str | None,
+    texts: str | None,
 ) -> frozenset[date]:
     """Dates whose partitions are not what they should be.
 
-    commits: by date. sizes: of the files below `trends/`. rules: see `rules_hash`; None where a date published under
-    others is left as it is.
+    commits: by date. sizes: of the files below `trends/`. rules, texts: see `rules_hash` and `texts_hash`; None where a
+    date published under others is left as it is.
     """
     emptied = {day for day, commit in commits.items() if commit.objects or commit.writing}
     return frozenset(
         day
         for day in {*standing.days, *emptied}
-        if not _is_right(commits.get(day), standing.evidence(day), rules, sizes)
+        if not _is_right(commits.get(day), standing.evidence(day), rules, texts, sizes)
     )
 
 
@@ -123,8 +129,12 @@ def publish_operations(
         lake.write_atomic(path, partition_bytes(table, rows[table.name]))
 
 
-def _is_right(commit: Commit | None, evidence: str, rules: str | None, sizes: Mapping[str, int]) -> bool:
-    if commit is None or commit.writing or commit.evidence != evidence or rules not in (None, commit.rules):
+def _is_right(
+    commit: Commit | None, evidence: str, rules: str | None, texts: str | None, sizes: Mapping[str, int]
+) -> bool:
+    if commit is None or commit.writing or commit.evidence != evidence:
+        return False
+    if rules not in (None, commit.rules) or texts not in (None, commit.texts):
         return False
     return all(sizes.get(path) == stored.size for path, stored in commit.objects.items())
 
@@ -141,11 +151,12 @@ def _replace(lake: Storage, day: DecidedDay, standing: Standing, execution: Exec
         seq=seq + 1 if stale or surplus else seq,
         writing=False,
         evidence=standing.evidence(day.day),
-        rules=rules_hash(standing.rules, execution.settings),
+        rules=rules_hash(standing.rules),
+        texts=texts_hash(execution.settings),
         objects={path: _stored(data) for path, data in objects.items()},
     )
     if stale or surplus:
-        write_commit(lake, replace(record, writing=True, evidence=None, rules=None))
+        write_commit(lake, replace(record, writing=True, evidence=None, rules=None, texts=None))
     for path, data in stale.items():
         lake.write_atomic(path, data)
     for path in surplus:

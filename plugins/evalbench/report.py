@@ -64,6 +64,7 @@ def summaries_document(written: Iterable[Written], mode: str) -> Document:
         "why": sorted({item.why for item in found}),
         "states": dict(sorted(Counter(item.state for item in found).items())),
         "reasons": dict(sorted(Counter(item.reason for item in found if item.reason).items())),
+        "messages": sorted({item.message for item in found if item.message}),
         "cached": sum(item.cached for item in found),
         "models": sorted({item.model for item in asked if item.model is not None}),
         "calls": sum(item.calls for item in found),

@@ -12,7 +12,7 @@ from evalbench.decided import DecidedSubject
 from evalbench.errors import UsageError
 from evalbench.exclusions import Exclusion
 from evalbench.gate.case import LostRun, Subject
-from evalbench.lake.index import Index, IndexEntry, claims, lost_entries, read_segments, segments
+from evalbench.lake.index import Index, IndexEntry, claims, missing_entries, read_segments, segments
 from evalbench.lake.verdicts import read_scored
 from evalbench.ledger import ScoredRun
 from evalbench.report import Document, decision_document, document, is_provisional, run_document
@@ -62,7 +62,7 @@ class Standing:
         for entry in counting.values():
             if entry.standing is not None:
                 by_day[entry.standing.run_date].append(entry)
-        lost = sorted(found for entry in lost_entries(index) if (found := _lost_run(entry, rules)) is not None)
+        lost = sorted(found for entry in missing_entries(index) if (found := _lost_run(entry, rules)) is not None)
         on = lru_cache(DAYS_HELD)(partial(_decided_day, by_day, lost, rules, now, load))
         return cls(index=index, by_day=by_day, lost=lost, duplicates=duplicates, rules=rules, now=now, on=on)
 
@@ -96,11 +96,13 @@ class Standing:
         candidates: Iterable[str],
         accounting: Accounting | None = None,
         states: Iterable[DirectoryState] = (),
+        *,
+        strict: bool = True,
     ) -> Document:
         """The report over these dates; of these candidates only, when any are named.
 
         accounting, states: of the directories listed, if any were. Raises UsageError for a candidate, or a baseline
-        given instead of routing's, that has no run here.
+        given instead of routing's, that has no run here, unless not `strict`.
         """
         wanted, days = frozenset(candidates), tuple(days)
         decisions: list[Document] = []
@@ -116,7 +118,8 @@ class Standing:
                     decisions.append(decision_document(item, self.now.date(), self.rules.route_of(subject)))
                     compared |= item.decision.baseline_runs > 0
             runs += [self._run_document(s) for s in found.runs if not wanted or s.run.candidate in wanted]
-        self._check_names(wanted, {subject.candidate for subject in subjects}, days, compared=compared)
+        if strict:
+            self._check_names(wanted, {subject.candidate for subject in subjects}, days, compared=compared)
         return document(
             decisions,
             runs,
@@ -192,9 +195,11 @@ def _missed_days(rules: Rules, now: datetime) -> list[date]:
 
 
 def _lost_run(entry: IndexEntry, rules: Rules) -> LostRun | None:
-    """A lost directory as evidence that is missing, None where nothing tells whose it was."""
+    """A directory without a result as missing evidence; None where nothing tells whose it was, or it is voided."""
     identity = entry.identity
     if identity is None or entry.run_time is None:
+        return None
+    if entry.run_id is not None and rules.exclusions.of(entry.run_id) is not None:
         return None
     return LostRun(
         product=identity.product,

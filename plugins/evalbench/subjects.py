@@ -33,6 +33,11 @@ class Rules:
     baseline: str | None = None
     exclusions: Exclusions = NOTHING_EXCLUDED
 
+    @property
+    def given(self) -> bool:
+        """Whether a policy or a baseline was given instead of routing's."""
+        return self.override is not None or self.baseline is not None
+
     def policy(self, product: str, suite: str) -> Policy:
         """The policy that holds for a product and suite."""
         return self.override or self.policies[self.routing.route(product, suite).policy]
@@ -71,10 +76,13 @@ class Rules:
 
     @property
     def digest(self) -> str:
-        """sha256 over routing, policies and what was given instead of them; exclusions apart: they void single runs."""
+        """sha256 over routing, policies and what was given instead of them.
+
+        Exclusions and expected subjects apart: those void or miss single runs, and are evidence of their dates.
+        """
         return sha256_json(
             {
-                "routing": self.routing.model_dump(mode="json"),
+                "routing": self.routing.model_dump(mode="json", exclude={"routes": {"__all__": {"expected"}}}),
                 "policies": {name: policy.policy_hash for name, policy in self.policies.items()},
                 "override": self.override.policy_hash if self.override is not None else None,
                 "baseline": self.baseline,

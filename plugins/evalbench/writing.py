@@ -3,10 +3,9 @@
 Advisory: no decision reads a summary, and what goes wrong here is the state of a row, never an error.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
 
 from evalbench.accounting import Written
 from evalbench.canonical import sha256_json
@@ -21,30 +20,34 @@ from evalbench.summaries.answer import Answer, render
 from evalbench.summaries.check import EMPTY, Checked, check
 from evalbench.summaries.digest import Digest, digest_hash, digest_of
 from evalbench.summaries.gemini import Gemini
-from evalbench.summaries.offline import write_offline
+from evalbench.summaries.offline import OFFLINE_VERSION, write_offline
 from evalbench.summaries.prices import Prices
 from evalbench.summaries.prompt import Prompt, build_prompt, digest_budget, repair_prompt
 from evalbench.summaries.replies import NO_CANDIDATE, NoReply, Reply
 from evalbench.trends import RunSummary
 
 OFFLINE = "offline"
+OFFLINE_WRITER = f"{OFFLINE}-{OFFLINE_VERSION}"
 OFF = "summaries_off"
 UNREADABLE = "summary_unreadable"
 STOP, MAX_TOKENS = "STOP", "MAX_TOKENS"
 MODEL_MODES = frozenset({SummariesMode.AUTO, SummariesMode.GEMINI, SummariesMode.VERTEX})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """Who writes summaries, and by what. way: how the model is reached, Offline where none is. Safe between threads."""
+    """Who writes summaries, and by what. Safe between threads, which share one adapter and its connections.
+
+    way: how the model is reached, Offline where none is. gemini: the model, None where none is asked.
+    """
 
     lake: Storage
     mode: SummariesMode
     way: Access | Offline
+    gemini: Gemini | None
     models: tuple[str, ...]
     template: str
     budget: int
-    deadline_s: float
     prices: Prices
 
     @classmethod
@@ -64,15 +67,16 @@ class Writer:
                 location=settings.vertex_location,
                 credentials=login.credentials,
             )
+        models = settings.summary_models or (DEFAULT_MODELS[way.mode] if isinstance(way, Access) else ())
         template = read_prompt()
         return cls(
             lake=Storage(settings.require_lake()),
             mode=mode,
             way=way,
-            models=settings.summary_models or (DEFAULT_MODELS[way.mode] if isinstance(way, Access) else ()),
+            gemini=Gemini(way, models, deadline_s=settings.summary_deadline_s) if isinstance(way, Access) else None,
+            models=models,
             template=template,
             budget=digest_budget(settings.summary_prompt_tokens, template),
-            deadline_s=settings.summary_deadline_s,
             prices=read_prices(settings),
         )
 
@@ -89,18 +93,11 @@ class Writer:
             return self.mode.value
         return self.way.mode.value if isinstance(self.way, Access) else OFFLINE
 
-    @cached_property
-    def gemini(self) -> Gemini | None:
-        """The model, None where none is asked."""
-        if isinstance(self.way, Offline):
-            return None
-        return Gemini(self.way, self.models, deadline_s=self.deadline_s)
-
     def write(self, scored: ScoredRun) -> Written:
         """Write a run's summary, unless it is written already."""
         digest = digest_of(scored, self.budget)
         try:
-            written = (self._model if self.gemini is not None else self._offline)(digest, scored.run.run_key)
+            written = (self._model if self.gemini is not None else self._offline)(digest, scored.run.run_id)
             if written.state == TextState.UNAVAILABLE:
                 owe(self.lake, scored.run.run_key)
             else:
@@ -109,24 +106,25 @@ class Writer:
             return Written(why=self.why, state=TextState.UNAVAILABLE, reason=UNREADABLE)
         return written
 
-    def _offline(self, digest: Digest, run_key: str) -> Written:
+    def _offline(self, digest: Digest, run_id: str) -> Written:
         if self.mode is SummariesMode.OFF:
             return Written(why=self.why, state="none", reason=OFF)
-        cached = read_text(self.lake, digest_hash(digest), OFFLINE) is not None
-        write_text(self.lake, OFFLINE, _offline_text(digest, run_key))
+        cached = read_text(self.lake, digest_hash(digest), OFFLINE_WRITER) is not None
+        write_text(self.lake, OFFLINE_WRITER, _offline_text(digest, run_id))
         return Written(why=self.why, state=TextState.OFFLINE, cached=cached)
 
-    def _model(self, digest: Digest, run_key: str) -> Written:
+    def _model(self, digest: Digest, run_id: str) -> Written:
         prompt = build_prompt(self.template, digest)
         stood = read_text(self.lake, digest_hash(digest), self._key(prompt))
         if stood is not None and stood.state is not TextState.UNAVAILABLE:
             return Written(why=self.why, state=stood.state, reason=stood.reason, cached=True, model=stood.model)
-        text = replace(self._ask(digest, prompt), run_key=run_key)
-        stands = write_text(self.lake, self._key(prompt), text)
+        text, message = self._ask(digest, prompt)
+        stands = write_text(self.lake, self._key(prompt), replace(text, run_id=run_id))
         return Written(
             why=self.why,
             state=stands.state,
             reason=stands.reason,
+            message=message,
             calls=text.calls,
             model=stands.model,
             tokens_in=text.tokens_in,
@@ -137,19 +135,21 @@ class Writer:
 
     def _key(self, prompt: Prompt) -> str:
         """Names everything beside the digest that an answer depends on."""
-        return f"gemini-{sha256_json([prompt.version, list(self.models)])[:12]}"
+        return _writer_key(prompt.version, self.models)
 
-    def _ask(self, digest: Digest, prompt: Prompt) -> StoredText:
-        """One question, and one more where the answer was refused."""
+    def _ask(self, digest: Digest, prompt: Prompt) -> tuple[StoredText, str]:
+        """One question, and one more where the answer was refused: (what may be stored, what to do about no answer)."""
         first = self._reply(prompt)
         text = self._judged(digest, prompt, (first,))
-        if text.state is not TextState.REJECTED or not isinstance(first, Reply):
-            return text
+        if isinstance(first, NoReply):
+            return text, first.message
+        if text.state is not TextState.REJECTED:
+            return text, ""
         refused = check(first.text, digest)
         second = self._reply(repair_prompt(prompt, first.text or "", refused.reasons, refused.details))
         if isinstance(second, NoReply):
-            return replace(text, calls=text.calls + second.attempts)
-        return self._judged(digest, prompt, (first, second))
+            return replace(text, calls=text.calls + second.attempts), second.message
+        return self._judged(digest, prompt, (first, second)), ""
 
     def _reply(self, prompt: Prompt) -> Reply | NoReply:
         if self.gemini is None:
@@ -190,11 +190,12 @@ def stored_summary(lake: Storage, scored: ScoredRun, settings: Settings) -> RunS
     name = digest_hash(digest)
     try:
         texts = read_texts(lake, name)
-        text = _best(texts, build_prompt(template, digest).version, asking=settings.summaries in MODEL_MODES)
+        present = _present_keys(settings, build_prompt(template, digest).version)
+        text = _best(texts, present, asking=settings.summaries in MODEL_MODES)
         if text is None and settings.summaries is SummariesMode.OFF:
             return RunSummary(run=scored.run, state="none", reason=OFF, digest_hash=name)
         if text is None:
-            text = write_text(lake, OFFLINE, _offline_text(digest, scored.run.run_key))
+            text = write_text(lake, OFFLINE_WRITER, _offline_text(digest, scored.run.run_id))
     except PipelineError:
         return RunSummary(run=scored.run, state=TextState.UNAVAILABLE.value, reason=UNREADABLE, digest_hash=name)
     return RunSummary(
@@ -213,17 +214,28 @@ def stored_summary(lake: Storage, scored: ScoredRun, settings: Settings) -> RunS
     )
 
 
-def _best(texts: Mapping[str, StoredText], prompt_version: str, *, asking: bool) -> StoredText | None:
-    """A model's text before any other, by the present prompt before one by another; always the same of several.
+def _writer_key(prompt_version: str, models: Iterable[str]) -> str:
+    return f"gemini-{sha256_json([prompt_version, list(models)])[:12]}"
 
-    asking: a text that couldn't be had is shown as such, where models are asked at all.
+
+def _present_keys(settings: Settings, prompt_version: str) -> frozenset[str]:
+    """Writers that these settings would ask now."""
+    lists = [settings.summary_models] if settings.summary_models else DEFAULT_MODELS.values()
+    return frozenset(_writer_key(prompt_version, models) for models in lists)
+
+
+def _best(texts: Mapping[str, StoredText], present: Collection[str], *, asking: bool) -> StoredText | None:
+    """A model's text before any other, the present writers' before those of other settings; always the same of several.
+
+    present: writers that would be asked now. asking: a text that couldn't be had is shown as such, where models are
+    asked at all.
     """
-    asked = [text for writer, text in texts.items() if writer != OFFLINE]
-    final = [text for text in asked if text.state is not TextState.UNAVAILABLE]
-    final.sort(key=lambda text: (text.state is not TextState.GENERATED, text.prompt_version != prompt_version))
+    asked = [(writer not in present, text) for writer, text in texts.items() if not writer.startswith(OFFLINE)]
+    final = [item for item in asked if item[1].state is not TextState.UNAVAILABLE]
+    final.sort(key=lambda item: (item[1].state is not TextState.GENERATED, item[0]))
     if final or (asked and asking):
-        return (final or asked)[0]
-    return texts.get(OFFLINE)
+        return (final or asked)[0][1]
+    return texts.get(OFFLINE_WRITER)
 
 
 def _verdict(reply: Reply | NoReply, digest: Digest) -> tuple[TextState, str | None, Checked | None]:
@@ -242,9 +254,9 @@ def _verdict(reply: Reply | NoReply, digest: Digest) -> tuple[TextState, str | N
     return TextState.GENERATED, None, checked
 
 
-def _offline_text(digest: Digest, run_key: str = "") -> StoredText:
+def _offline_text(digest: Digest, run_id: str = "") -> StoredText:
     text = write_offline(digest)
-    return StoredText(state=TextState.OFFLINE, text=text, digest_hash=digest_hash(digest), run_key=run_key)
+    return StoredText(state=TextState.OFFLINE, text=text, digest_hash=digest_hash(digest), run_id=run_id)
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

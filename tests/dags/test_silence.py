@@ -182,12 +182,12 @@ def test_a_damaged_summary_is_a_state_in_a_row(nights: Nights) -> None:
     """A text nobody can read any more stops no night and no table: its row says so."""
     nights.bring(STABLE)
     nights.run()
-    (stored,) = (nights.lake / "summaries").iterdir()
+    (stored,) = (nights.lake / "summaries").glob("*/*.json")
     stored.write_text("{")
     night = nights.run(since="2026-11-28")
     assert ("success", {"stable-v1": "PASS"}) == (night.state, night.decisions)
     table = nights.lake / "trends" / "summaries" / "run_date=2026-11-28" / "part-0.parquet"
-    assert [("failed", "summary_unreadable", None)] == [
+    assert [("unavailable", "summary_unreadable", None)] == [
         (row["state"], row["reason"], row["text"]) for row in pq.read_table(table, partitioning=None).to_pylist()
     ]
 

@@ -219,6 +219,55 @@ def test_a_lost_run_holds_its_subject_until_it_comes_back(used: Settings, tmp_pa
     assert {("agent-1", "2026-11-28"): "PASS", ("agent-2", "2026-11-28"): "PASS"} == decisions(pipeline.run(used))
 
 
+def test_a_run_that_cannot_be_read_any_more_holds_its_subject(used: Settings, tmp_path: Path) -> None:
+    """Its old facts still count, and don't speak for what is there now."""
+    runs = tmp_path / "runs"
+    folder = write_run(runs, "a")
+    assert {("agent-1", "2026-11-28"): "PASS"} == decisions(pipeline.run(used))
+    (folder / "run.yaml").write_text("run_time: [\n")
+    (folder / "trials.jsonl").write_text("garbage\n")
+    for _ in range(2):
+        report: Any = pipeline.run(used)
+        assert {("agent-1", "2026-11-28"): "INSUFFICIENT_EVIDENCE"} == decisions(report)
+        assert "coverage.lost_runs" == report["decisions"][0]["decided_by"]
+    write_run(runs, "a")
+    assert {("agent-1", "2026-11-28"): "PASS"} == decisions(pipeline.run(used))
+
+
+def test_a_changed_run_that_is_lost_holds_though_only_its_records_name_it(used: Settings, tmp_path: Path) -> None:
+    """Whose it is stands in the facts it gave before; deleting it doesn't lift the hold, voiding it does."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    write_run(runs, "a")
+    (runs / "b").mkdir()
+    named = json.loads((runs / "a" / "trials.jsonl").read_text()) | {"candidate": "agent-1", "run_id": "b"}
+    (runs / "b" / "trials.jsonl").write_text(json.dumps(named) + "\n")
+    (runs / "b" / "run.yaml").write_text(
+        "product: shop\ndataset: orders\nrun_time: 2026-11-28 10:00:00\nplanned: {tasks: [t1], trials: 1}\n"
+    )
+    assert {("agent-1", "2026-11-28"): "PASS"} == decisions(pipeline.run(used))
+    (runs / "b" / "trials.jsonl").write_text(json.dumps(named | {"declared_complete": False}) + "\n")
+    plan = pipeline.discover(used, plan_id="night")
+    held = {("agent-1", "2026-11-28"): "INSUFFICIENT_EVIDENCE"}
+    assert held == decisions(pipeline.publish(used, pipeline.decide(used, plan)).report)
+    shutil.rmtree(runs / "b")
+    assert held == decisions(pipeline.run(used))
+    exclude = tmp_path / "exclude.yaml"
+    exclude.write_text("schema: 1\nexclude: [{run: b, reason: r, owner: ann, date: 2026-11-29}]\n")
+    voided = settings(runs, lake, Path(used.routing or "").parent.parent.parent, exclude=exclude)
+    assert {("agent-1", "2026-11-28"): "PASS"} == decisions(pipeline.run(voided))
+
+
+def test_clearing_an_old_night_takes_nothing_back(used: Settings, tmp_path: Path) -> None:
+    """What it lost was scored by a later one; deciding it again sees that."""
+    write_run(tmp_path / "runs", "a")
+    first = pipeline.discover(used, plan_id="first")
+    pipeline.publish(used, pipeline.decide(used, first))
+    assert {("agent-1", "2026-11-28"): "PASS"} == decisions(pipeline.run(used))
+    again = pipeline.publish(used, pipeline.decide(used, first))
+    assert {("agent-1", "2026-11-28"): "PASS"} == decisions(again.report)
+    assert {("agent-1", "2026-11-28"): "PASS"} == decisions(pipeline.decide_standing(used))
+
+
 # -- which dates an execution decides ----------------------------------------------------------------------------
 
 
@@ -330,6 +379,7 @@ def test_a_forgotten_run_is_in_no_derived_object(used: Settings, tmp_path: Path)
     done = forget(used, "purge-me")
     assert ("purge-me", 1, (DAY,)) == (done.run_id, done.directories, done.dates)
     key = next(entry.run_key for entry in read_index(Storage(str(lake))).values() if entry.forgotten)
+    write_run(runs, "purge-me", verified=False)
     for name, data in files(lake, but=()).items():
         rows = str(pq.read_table(lake / name, partitioning=None).to_pylist()) if name.endswith(".parquet") else ""
         assert b"purge-me" not in data, name

@@ -16,6 +16,7 @@ from evalbench.lake.plans import read_plan
 from evalbench.lake.reports import read_report
 from evalbench.settings import Settings, load_settings
 from evalbench.storage import Storage
+from evalbench.summaries.offline import OFFLINE_VERSION
 
 AFTER = "2026-12-02T06:00:00Z"
 OUTSIDE_THE_PROMISE = ("_ops/", "trends/run_states/", "trends/accounting/")
@@ -231,7 +232,7 @@ def test_summaries_stand_beside_every_run(samples: tuple[Path, Any]) -> None:
         for row in rows:
             assert ("offline", None, None) == (row["state"], row["summary_model"], row["prompt_version"])
             assert row["text"].startswith("Offline summary")
-            assert (samples[0] / "summaries" / row["digest_hash"] / "offline.json").is_file()
+            assert (samples[0] / "summaries" / row["digest_hash"] / f"offline-{OFFLINE_VERSION}.json").is_file()
 
 
 def test_every_verb_can_run_in_a_process_of_its_own(

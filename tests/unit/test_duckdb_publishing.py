@@ -37,7 +37,9 @@ class Publisher:
 
     def commit(self, *, writing: bool) -> None:
         """Write DAY's commit record."""
-        record = Commit(run_date=DAY, seq=next(self.seq), writing=writing, evidence=None, rules=None, objects={})
+        record = Commit(
+            run_date=DAY, seq=next(self.seq), writing=writing, evidence=None, rules=None, texts=None, objects={}
+        )
         write_commit(self.lake, record)
 
     def start(self, rows: Mapping[str, list[Row]]) -> None:

@@ -22,6 +22,7 @@ from evalbench.lake.index import (
     updated,
     write_segment,
 )
+from evalbench.lake.plans import Plan
 from evalbench.ledger import RunState
 from evalbench.storage import Storage
 
@@ -47,9 +48,16 @@ def state(
     return replace(scored, **fields)  # type: ignore[arg-type]
 
 
-def after(index: Index, *states: DirectoryState, since: date | None = None, until: date | None = None) -> Index:
-    """An index with what these looks add."""
-    return merged((*index.values(), *updated(index, states, READING, since, until)))
+def plan(name: str = "p", *, since: date | None = None, until: date | None = None) -> Plan:
+    """The plan of an execution."""
+    return Plan(plan_id=name, since=since, until=until, entries=())
+
+
+def after(index: Index, *states: DirectoryState, by: Plan | None = None) -> Index:
+    """An index with what these looks add, made of directories as they stood in it when they were listed."""
+    seen = {key: entry.seen for key, entry in index.items()}
+    listed = [replace(state, seen=seen.get(state.run_key, 0)) for state in states]
+    return merged((*index.values(), *updated(index, listed, READING, by or plan())))
 
 
 def standing(index: Index) -> list[str]:
@@ -66,12 +74,12 @@ def test_segments_only_grow_and_their_union_is_the_index(tmp_path: Path) -> None
     """A new lake has an empty index; what two writers add without knowing of each other is there; twice is once."""
     lake = Storage(str(tmp_path))
     assert {} == read_index(lake)
-    write_segment(lake, updated({}, [state("a")], READING, None, None))
-    write_segment(lake, updated({}, [state("b")], READING, None, None))
-    write_segment(lake, updated({}, [state("b")], READING, None, None))
+    write_segment(lake, updated({}, [state("a")], READING, plan()))
+    write_segment(lake, updated({}, [state("b")], READING, plan()))
+    write_segment(lake, updated({}, [state("b")], READING, plan()))
     assert 2 == len(segments(lake))
     assert ["key-a", "key-b"] == list(read_index(lake))
-    assert None is write_segment(lake, updated(read_index(lake), [state("a"), state("b")], READING, None, None))
+    assert None is write_segment(lake, updated(read_index(lake), [state("a"), state("b")], READING, plan()))
 
 
 def test_a_damaged_segment_is_named(tmp_path: Path) -> None:
@@ -87,7 +95,7 @@ def test_compacting_keeps_the_union_and_removes_the_rest(tmp_path: Path) -> None
     lake = Storage(str(tmp_path))
     index: Index = {}
     for number in range(6):
-        entries = updated(index, [state("a", content=f"c{number}"), state(f"b{number}")], READING, None, None)
+        entries = updated(index, [state("a", content=f"c{number}"), state(f"b{number}")], READING, plan())
         write_segment(lake, entries)
         index = merged((*index.values(), *entries))
     assert 0 == compact(lake, most=6)
@@ -102,7 +110,7 @@ def test_the_latest_look_counts_in_any_order() -> None:
     index: Index = {}
     entries = []
     for content in ("c1", "c2", "c1"):
-        added = updated(index, [state("a", content=content)], READING, None, None)
+        added = updated(index, [state("a", content=content)], READING, plan())
         index = merged((*index.values(), *added))
         entries += added
     for order in permutations(entries):
@@ -113,7 +121,7 @@ def test_the_latest_look_counts_in_any_order() -> None:
 def test_of_two_equal_looks_the_one_with_facts_counts() -> None:
     """Of two executions at once one had the date in range: what it scored isn't lost to the other's count."""
     scored, passed = (
-        updated({}, [found], READING, None, None) for found in (state("a"), state("a", disposition=OUT, facts=None))
+        updated({}, [found], READING, plan()) for found in (state("a"), state("a", disposition=OUT, facts=None))
     )
     for order in permutations((*scored, *passed)):
         assert ["facts/a/c1"] == standing(merged(order))
@@ -136,7 +144,7 @@ def test_what_is_known_stays_until_something_else_is_known(seen: DirectoryState,
     """Only a directory that left the dates in range loses its facts; one that can't be read keeps what it said."""
     before = after({}, state("a"))
     only = date(2026, 3, day)
-    assert kept == standing(after(before, seen, since=only, until=only))
+    assert kept == standing(after(before, seen, by=plan(since=only, until=only)))
 
 
 def test_a_look_that_found_nothing_new_adds_nothing() -> None:
@@ -144,8 +152,8 @@ def test_a_look_that_found_nothing_new_adds_nothing() -> None:
     before = after({}, state("a"))
     unchanged = state("a", disposition=Disposition.UNCHANGED)
     passing = state("b", disposition=Disposition.QUARANTINED, reason="unreadable", hint=None)
-    assert [] == updated(before, [unchanged, passing, state("a", disposition=OUT)], READING, None, None)
-    assert 1 == len(updated(before, [replace(unchanged, hint="touched")], READING, None, None))
+    assert [] == updated(before, [unchanged, passing, state("a", disposition=OUT)], READING, plan())
+    assert 1 == len(updated(before, [replace(unchanged, hint="touched")], READING, plan()))
 
 
 def test_the_first_directory_of_a_run_id_stands_in_any_order() -> None:
@@ -188,5 +196,48 @@ def test_a_forgotten_run_leaves_hashes_only() -> None:
     entry = index["key-a"]
     assert ([], None, None, "c1", True) == (standing(index), entry.path, entry.run_id, entry.content, entry.forgotten)
     again = state("a", disposition=Disposition.IGNORED, reason=FORGOTTEN, hint="hint-c1")
-    assert [] == updated(index, [again], READING, None, None)
-    assert ["facts/a/c2"] == standing(after(index, state("a", content="c2")))
+    assert [] == updated(index, [again, state("a", content="c2")], READING, plan())
+
+
+OLD = state("a", content="old")
+
+
+@pytest.mark.parametrize(
+    ("late", "stands"),
+    [
+        (OLD, "facts/a/new"),
+        (replace(OLD, disposition=Disposition.QUARANTINED, reason=TASK_LOST, facts=None), "facts/a/new"),
+        (state("a", content="new", disposition=Disposition.IN_PROGRESS, facts=None), "facts/a/new"),
+    ],
+)
+def test_a_look_that_another_execution_has_overtaken_adds_nothing(late: DirectoryState, stands: str) -> None:
+    """Whoever decides last may have looked first: a night that is cleared, or was held up, takes nothing back."""
+    index = after({}, state("a", content="new"), by=plan("fast"))
+    assert [] == updated(index, [late], READING, plan("slow"))
+    assert [stands] == standing(index)
+
+
+def test_a_retry_may_replace_its_own_look() -> None:
+    """What the first try lost, the second one scores."""
+    lost = state("a", disposition=Disposition.QUARANTINED, reason=TASK_LOST, facts=None)
+    index = after({}, lost, by=plan("night"))
+    assert ["facts/a/c1"] == standing(merged((*index.values(), *updated(index, [state("a")], READING, plan("night")))))
+
+
+def test_of_two_at_once_the_one_with_facts_is_kept_whichever_publishes_first() -> None:
+    """One range dates a directory, another scores it."""
+    passed = state("a", disposition=OUT, facts=None)
+    for first, second in ((passed, state("a")), (state("a"), passed)):
+        index = after({}, first, by=plan("one"))
+        index = merged((*index.values(), *updated(index, [second], READING, plan("two"))))
+        assert ["facts/a/c1"] == standing(index)
+
+
+def test_a_run_that_moved_out_of_range_goes_whatever_was_looked_at_before() -> None:
+    """Ranges in any order: its old date loses it as soon as that date is in range."""
+    moved = state("a", day=2, content="c2", disposition=OUT, facts=None)
+    elsewhere, there = date(2026, 3, 7), date(2026, 3, 1)
+    index = after({}, state("a", day=1))
+    index = after(index, moved, by=plan("x", since=elsewhere, until=elsewhere))
+    assert ["facts/a/c1"] == standing(index)
+    assert [] == standing(after(index, moved, by=plan("y", since=there, until=there)))

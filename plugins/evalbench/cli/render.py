@@ -66,6 +66,7 @@ def summaries_lines(report: Document) -> list[RenderableType]:
     told = [", ".join(parts) + (f" ({summaries['cached']} written before)" if summaries["cached"] else "")]
     if summaries["reasons"]:
         told.append(f"why not a model's: {counted(summaries['reasons'])}")
+    told += summaries["messages"]
     if summaries["calls"]:
         told.append(_calls(summaries))
     return [labelled("Summaries", clean("; ".join([*summaries["why"], *told])))]

@@ -27,8 +27,9 @@ class StoredObject:
 class Commit:
     """One date. seq: grows with every change of its partitions.
 
-    evidence, rules: hashes of what the rows were made from, see `Standing.evidence` and `publishing.rules_hash`; None
-    while writing. objects: path in the lake → the file; empty for a date that has no rows any more.
+    evidence, rules, texts: hashes of what the rows were made from, see `Standing.evidence`, `publishing.rules_hash` and
+    `publishing.texts_hash`; None while writing. objects: path in the lake → the file; empty for a date that has no rows
+    any more.
     """
 
     run_date: date
@@ -36,6 +37,7 @@ class Commit:
     writing: bool
     evidence: str | None
     rules: str | None
+    texts: str | None
     objects: Mapping[str, StoredObject]
 
     @property

@@ -7,7 +7,7 @@ as one, then deletes them.
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from operator import attrgetter
@@ -17,6 +17,7 @@ import msgspec
 from evalbench.accounting import TASK_LOST, WITH_FACTS, DirectoryState, Disposition, Identity
 from evalbench.lake.facts import DAMAGED
 from evalbench.lake.objects import damaged, to_json
+from evalbench.lake.plans import Plan
 from evalbench.lake.records import Record, decode_records, encode_records
 from evalbench.ledger import RunState
 from evalbench.storage import Storage
@@ -50,9 +51,10 @@ class Standing:
 class IndexEntry:
     """One run directory as it was last looked at, and the facts that stand for it.
 
-    seen: how many looks found something new. hint, reading: of the last look; while both are the same, what it found
-    still holds. disposition, reason, message: where the look ended. run_id, run_time: what it found, facts or none.
-    standing: survives a look that yields no ledger. path: None for a forgotten one.
+    seen: how many looks found something new. plan_id: the execution that looked last. hint, reading: of the last look;
+    while both are the same, what it found still holds. disposition, reason, message: where the look ended. run_id,
+    run_time: what it found, facts or none. standing: survives a look that yields no ledger. path: None for a forgotten
+    one. identity: whose run it is, where the last look gave no facts of a run that must not be missing in silence.
     """
 
     run_key: str
@@ -61,6 +63,7 @@ class IndexEntry:
     hint: str | None
     reading: str
     disposition: Disposition
+    plan_id: str
     reason: str | None = None
     message: str = ""
     format: str | None = None
@@ -143,14 +146,15 @@ def merged(entries: Iterable[IndexEntry]) -> Index:
     return {key: latest[key] for key in sorted(latest)}
 
 
-def updated(
-    index: Index, states: Iterable[DirectoryState], reading: str, since: date | None, until: date | None
-) -> list[IndexEntry]:
-    """Entries that these looks add to an index; none for a look that found what is known already.
+def updated(index: Index, states: Iterable[DirectoryState], reading: str, plan: Plan) -> list[IndexEntry]:
+    """Entries that the looks of a plan add to an index.
 
-    since, until: the dates that were in range.
+    None for a look that found what is known already, nor for one that another execution has overtaken since the
+    directory was listed: of two that saw different files, the one that was published first is kept, and the next sweep
+    sees whether it still holds.
     """
-    found = (_entry(index.get(state.run_key), state, reading, since, until) for state in states)
+    known = ((index.get(state.run_key), state) for state in states)
+    found = (_entry(entry, state, reading, plan) for entry, state in known if not _overtaken(entry, state, plan))
     return [entry for entry in found if entry is not None]
 
 
@@ -172,9 +176,9 @@ def claims(index: Index) -> tuple[dict[str, IndexEntry], dict[str, str]]:
     return counting, duplicates
 
 
-def lost_entries(index: Index) -> Iterator[IndexEntry]:
-    """Directories whose last look never came back."""
-    return (entry for entry in index.values() if entry.lost)
+def missing_entries(index: Index) -> Iterator[IndexEntry]:
+    """Directories whose content is in no facts, and of which is known whose they are: lost, or unreadable now."""
+    return (entry for entry in index.values() if entry.identity is not None)
 
 
 def forgotten(entry: IndexEntry) -> IndexEntry:
@@ -186,6 +190,7 @@ def forgotten(entry: IndexEntry) -> IndexEntry:
         hint=entry.hint,
         reading=entry.reading,
         disposition=Disposition.IGNORED,
+        plan_id=FORGOTTEN,
         reason=FORGOTTEN,
         content=entry.content or (entry.standing.content if entry.standing is not None else None),
     )
@@ -203,17 +208,27 @@ def _rank(entry: IndexEntry) -> tuple[int, bool, bool, bytes]:
     return entry.seen, entry.disposition in WITH_FACTS, entry.standing is not None, to_json(entry)
 
 
-def _entry(
-    known: IndexEntry | None, state: DirectoryState, reading: str, since: date | None, until: date | None
-) -> IndexEntry | None:
+def _overtaken(known: IndexEntry | None, state: DirectoryState, plan: Plan) -> bool:
+    """Whether another execution looked since the listing, and this look adds nothing to what that one saw.
+
+    It adds something where both saw the same files and only this one made facts of them.
+    """
+    if known is None or known.seen <= state.seen or known.plan_id == plan.plan_id:
+        return False
+    first_facts = state.disposition in WITH_FACTS and known.disposition is not Disposition.SCORED
+    return not (first_facts and known.hint == state.hint)
+
+
+def _entry(known: IndexEntry | None, state: DirectoryState, reading: str, plan: Plan) -> IndexEntry | None:
     """The entry a look makes; None where it remembers nothing or found nothing new."""
     if known is None and state.hint is None and state.reason != TASK_LOST:
         return None
-    if known is not None and state.reason == FORGOTTEN:
-        again = replace(known, hint=state.hint, reading=reading)
-        return None if again == known else replace(again, seen=known.seen + 1)
+    if known is not None and known.forgotten:
+        return None
     same_look = known is not None and known.hint is not None and (known.hint, known.reading) == (state.hint, reading)
-    if known is not None and same_look and state.disposition is Disposition.OUT_OF_RANGE:
+    standing = _standing(known, state, plan)
+    out_of_range = state.disposition is Disposition.OUT_OF_RANGE
+    if known is not None and same_look and out_of_range and standing == known.standing:
         return None
     entry = IndexEntry(
         run_key=state.run_key,
@@ -222,6 +237,7 @@ def _entry(
         hint=state.hint,
         reading=reading,
         disposition=Disposition.SCORED if state.disposition is Disposition.UNCHANGED else state.disposition,
+        plan_id=plan.plan_id,
         reason=state.reason,
         message=state.message,
         format=state.format,
@@ -230,15 +246,13 @@ def _entry(
         run_time=state.run_time,
         began=state.began,
         beside=state.beside,
-        standing=_standing(known, state, since, until),
+        standing=standing,
         identity=state.identity,
     )
-    return None if known is not None and replace(entry, seen=known.seen) == known else entry
+    return None if known is not None and replace(entry, seen=known.seen, plan_id=known.plan_id) == known else entry
 
 
-def _standing(
-    known: IndexEntry | None, state: DirectoryState, since: date | None, until: date | None
-) -> Standing | None:
+def _standing(known: IndexEntry | None, state: DirectoryState, plan: Plan) -> Standing | None:
     """The facts that stand after a look.
 
     They go when their directory has moved from a date in range to one out of range: they no longer describe it, and its
@@ -255,8 +269,7 @@ def _standing(
     before = known.standing if known is not None else None
     moved = before is not None and state.run_date is not None and state.run_date != before.run_date
     if before is not None and moved and state.disposition is Disposition.OUT_OF_RANGE:
-        covered = (since is None or since <= before.run_date) and (until is None or before.run_date <= until)
-        return None if covered else before
+        return None if plan.covers(before.run_date) else before
     return before
 
 
@@ -285,12 +298,3 @@ def _without_moved(same: list[IndexEntry]) -> list[IndexEntry]:
 
 def _content(entry: IndexEntry) -> str | None:
     return entry.standing.content if entry.standing is not None else entry.content
-
-
-def facts_by_date(counting: Mapping[str, IndexEntry]) -> dict[date, list[str]]:
-    """Facts that count, by run date."""
-    found: dict[date, list[str]] = defaultdict(list)
-    for entry in counting.values():
-        if entry.standing is not None:
-            found[entry.standing.run_date].append(entry.standing.facts)
-    return found

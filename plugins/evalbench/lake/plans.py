@@ -5,7 +5,7 @@ Operational: outside the promise of identical bytes, never read to compute a tab
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from uuid import uuid4
 
@@ -22,6 +22,7 @@ class Plan:
 
     since, until: UTC dates, both inclusive; with either the plan is a range, without both a sweep. own: in a sweep, the
     date from which on every date is decided, changed or not. gone: known directories that are listed no more.
+    owed: keys of unchanged runs whose summaries are still to be had.
     """
 
     plan_id: str
@@ -30,6 +31,7 @@ class Plan:
     entries: tuple[DirectoryState, ...]
     own: date | None = None
     gone: tuple[DirectoryState, ...] = ()
+    owed: tuple[str, ...] = ()
 
     @property
     def ranged(self) -> bool:
@@ -40,6 +42,12 @@ class Plan:
     def to_score(self) -> tuple[DirectoryState, ...]:
         """Entries that are new or changed and in range."""
         return tuple(entry for entry in self.entries if entry.disposition is Disposition.PLANNED)
+
+    @property
+    def owed_entries(self) -> tuple[DirectoryState, ...]:
+        """Entries of the runs whose summaries are owed."""
+        keys = frozenset(self.owed)
+        return tuple(entry for entry in self.entries if entry.run_key in keys)
 
     def covers(self, day: date) -> bool:
         """Whether a run date is in range."""
@@ -68,8 +76,12 @@ def plan_id_of(name: str) -> str:
 def batches(plan: Plan, limit: int) -> list[list[str]]:
     """Keys of the runs to score, in at most `limit` batches: one run each where that suffices, else even by bytes.
 
-    Biggest first into the emptiest batch; the same plan gives the same batches.
+    Biggest first into the emptiest batch; the same plan gives the same batches. Runs that only lack a summary are one
+    more batch, the last.
     """
+    if plan.owed:
+        scored = batches(replace(plan, owed=()), max(1, limit - 1))
+        return [*scored, list(plan.owed)] if limit > 1 or not scored else [[*scored[0], *plan.owed]]
     runs = sorted(plan.to_score, key=lambda entry: (-entry.size, entry.path))
     if len(runs) <= limit:
         return [[entry.run_key] for entry in plan.to_score]

@@ -45,7 +45,7 @@ def encode_records(records: Iterable[Record]) -> bytes:
 
 def decode_records(data: bytes, kinds: Iterable[str] | None = None) -> list[Record]:
     """The records, in order; only those of `kinds` when given. Raises pyarrow's errors on damaged bytes."""
-    table = pq.read_table(io.BytesIO(data), schema=SCHEMA)
+    table = pq.read_table(io.BytesIO(data), schema=SCHEMA, use_threads=False)
     if kinds is not None:
         table = table.filter(pc.field("kind").isin(list(kinds)))
     return [Record(**row) for row in table.to_pylist()]

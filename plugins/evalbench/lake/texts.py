@@ -30,7 +30,7 @@ class TextState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredText:
-    """A summary as it was first written. run_key: of the run it is about.
+    """A summary as it was first written. run_id: of the run it is about.
 
     reason: why it isn't a model's, in snake_case. prompt_version, model: None where no model was asked, or none
     answered. Tokens are of all calls together, None where the provider counted none. cost_usd: by the price table at
@@ -40,7 +40,7 @@ class StoredText:
     state: TextState
     text: str
     digest_hash: str
-    run_key: str
+    run_id: str
     reason: str | None = None
     prompt_version: str | None = None
     model: str | None = None
@@ -71,6 +71,12 @@ def write_text(lake: Storage, writer: str, text: StoredText) -> StoredText:
     elif stood.state is TextState.UNAVAILABLE:
         lake.write_atomic(_path(text.digest_hash, writer), to_json(text))
     return read_text(lake, text.digest_hash, writer) or text
+
+
+def texts_of(lake: Storage, run_id: str) -> list[str]:
+    """Where the summaries of a run are, of whichever numbers. Raises PipelineError for a damaged one."""
+    found = ((path, read_json(lake, path, StoredText)) for path in lake.paths(FOLDER))
+    return [path for path, text in found if text is not None and text.run_id == run_id]
 
 
 def owe(lake: Storage, run_key: str) -> None:

@@ -69,7 +69,7 @@ def forget_run(store: EntryStore, run_id: str, instead: str) -> list[str]:
 
 
 def _without(store: EntryStore, path: str, run_id: str, instead: str) -> bool:
-    (row,) = pq.read_table(io.BytesIO(store.read(path))).to_pylist()
+    (row,) = pq.read_table(io.BytesIO(store.read(path)), use_threads=False).to_pylist()
     runs = json.loads(row["runs"])
     if run_id not in runs:
         return False
@@ -89,7 +89,7 @@ def _newest(store: EntryStore, paths: Iterable[str]) -> dict[tuple[str, ...], tu
 
 def _read(store: EntryStore, path: str) -> list[dict[str, Any]]:
     try:
-        return pq.read_table(io.BytesIO(store.read(path)), columns=[*SUBJECT, *AGE]).to_pylist()
+        return pq.read_table(io.BytesIO(store.read(path)), columns=[*SUBJECT, *AGE], use_threads=False).to_pylist()
     except (pa.ArrowException, OSError) as error:
         what = f"{store}/{path}: this entry of the decision log can't be read ({type(error).__name__})"
         raise PipelineError(f"{what}; restore the file, or delete it and lose the entry") from error

@@ -95,7 +95,7 @@ def partition_objects(day: date, rows: Mapping[str, Sequence[Mapping[str, object
 
 def without_rows(store: RowStore, path: str, column: str, values: Collection[str]) -> bool:
     """Rewrite a file of `trends/` without the rows that have one of these values in a column; whether it had any."""
-    table = pq.read_table(io.BytesIO(store.read(path)))
+    table = pq.read_table(io.BytesIO(store.read(path)), use_threads=False)
     gone = pc.is_in(table[column], pa.array(sorted(values), pa.string()))
     if not pc.any(gone).as_py():
         return False

@@ -6,7 +6,6 @@ from typing import Any
 
 from evalbench.summaries.digest import Digest
 
-STATE = "offline"
 OFFLINE_VERSION = "2"
 """Raised whenever the same run would give another text."""
 

@@ -43,10 +43,12 @@ class NoRun(Coverage):
 
 
 class LostRuns(Coverage):
-    """Every run directory of the window that was planned left a result."""
+    """Every run directory of the window left a result: none was lost on the way, none became unreadable since."""
 
     name = "coverage.lost_runs"
-    next_step = "read the logs of the Airflow tasks that had these directories, then run the pipeline again"
+    next_step = (
+        "read what `run_states` says of these directories and the logs of their tasks, then run the pipeline again"
+    )
 
     def evaluate(self, case: Case) -> CheckResult:
         lost = len(case.lost)
@@ -57,7 +59,7 @@ class LostRuns(Coverage):
             observed=lost,
             best=0,
             worst=lost,
-            reason=f"{lost}/{plural(known, 'run')} of the window lost on the way{paths}",
+            reason=f"{lost}/{plural(known, 'run')} of the window left no result{paths}",
             numerator=lost,
             denominator=known,
             unit="runs",
