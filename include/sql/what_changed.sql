@@ -18,7 +18,7 @@ WITH entries AS (
     decided_at,
     ROW_NUMBER() OVER (
       PARTITION BY run_date, product, suite, environment, candidate
-      ORDER BY decided_at, log_id
+      ORDER BY CASE WHEN supersedes IS NULL THEN 0 ELSE 1 END, decided_at, log_id
     ) AS from_first,
     COUNT(*) OVER (PARTITION BY run_date, product, suite, environment, candidate) AS entries
   FROM decision_log

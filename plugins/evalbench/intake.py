@@ -71,7 +71,8 @@ class Intake:
             return _ends(listed, NotARun(disposition="quarantined", reason="too_large", message=message))
         if known is not None and known.forgotten:
             message = "This run was forgotten on purpose; its directory is still here."
-            return _ends(listed, NotARun(disposition="ignored", reason=FORGOTTEN, message=message))
+            state = _ends(listed, NotARun(disposition="ignored", reason=FORGOTTEN, message=message))
+            return replace(state, path=f"{FORGOTTEN}-{known.run_key[:12]}")  # the path may tell what was purged
         if (no_run := unrelated(listed.files)) is not None:
             return _ends(listed, no_run)
         hint = _hint(self.runs, listed.files, known.beside if known is not None else None)

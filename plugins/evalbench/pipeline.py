@@ -45,7 +45,7 @@ from evalbench.lake.written import read_written, write_written
 from evalbench.publishing import Execution, publish_date, publish_operations, rules_hash, texts_hash, unpublished
 from evalbench.readers.registry import recognise
 from evalbench.readers.snapshot import run_key_of
-from evalbench.report import Document, is_provisional, summaries_document
+from evalbench.report import Document, changes_document, is_provisional, summaries_document
 from evalbench.rulebook import read_rules
 from evalbench.settings import FailOnHold, Settings
 from evalbench.sinks.parquet import Published
@@ -203,7 +203,7 @@ def decide(
     in_scope = {day for day in standing.days if plan.covers(day)}
     if not everything:
         in_scope = _days(lake, plan, before, standing)
-    days = remember_days(lake, plan.plan_id, in_scope)
+    days = tuple(sorted(in_scope)) if plan.ranged else remember_days(lake, plan.plan_id, in_scope)
     names = tuple(candidates)
     return Gate(
         plan=plan,
@@ -254,6 +254,7 @@ def publish(settings: Settings, gate: Gate) -> Publication:
     summaries = read_written(lake, plan.plan_id, (*(entry.run_key for entry in plan.to_score), *plan.owed))
     report = latest().report(gate.days, gate.candidates, gate.accounting, gate.states)
     report["summaries"] = summaries_document(summaries, settings.summaries.value)
+    report["changes"] = changes_document((*gate.states, *plan.gone))
     publish_operations(lake, execution, gate.states, plan.gone, gate.rules)
     compact(lake)
     lake.remove_unfinished(UNFINISHED_FOR)

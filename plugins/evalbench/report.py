@@ -9,7 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
 
-from evalbench.accounting import Accounting, DirectoryState, Disposition, Written
+from evalbench.accounting import Accounting, Change, DirectoryState, Disposition, Written
 from evalbench.decided import DecidedSubject
 from evalbench.exclusions import Exclusion
 from evalbench.gate.decision import Decision
@@ -48,8 +48,19 @@ def document(
         "idle_routes": list(idle_routes),
         "excluded": [exclusion.document for exclusion in excluded],
         "idle_exclusions": list(idle_exclusions),
+        "changes": [],
         "summaries": None,
     }
+
+
+def changes_document(states: Iterable[DirectoryState]) -> list[dict[str, str]]:
+    """What is news of known directories: late, changed, moved to another date, or deleted. New ones are the usual."""
+    news = [
+        {"path": state.path, "change": state.change.value if state.change is not None else state.disposition.value}
+        for state in states
+        if state.change not in (None, Change.NEW) or state.disposition is Disposition.DELETED
+    ]
+    return sorted(news, key=lambda item: (item["change"], item["path"]))
 
 
 def summaries_document(written: Iterable[Written], mode: str) -> Document:

@@ -30,6 +30,7 @@ OFFLINE = "offline"
 OFFLINE_WRITER = f"{OFFLINE}-{OFFLINE_VERSION}"
 OFF = "summaries_off"
 UNREADABLE = "summary_unreadable"
+NOT_ASKED = "not_asked"
 STOP, MAX_TOKENS = "STOP", "MAX_TOKENS"
 MODEL_MODES = frozenset({SummariesMode.AUTO, SummariesMode.GEMINI, SummariesMode.VERTEX})
 
@@ -195,7 +196,11 @@ def stored_summary(lake: Storage, scored: ScoredRun, settings: Settings) -> RunS
         if text is None and settings.summaries is SummariesMode.OFF:
             return RunSummary(run=scored.run, state="none", reason=OFF, digest_hash=name)
         if text is None:
-            text = write_text(lake, OFFLINE_WRITER, _offline_text(digest, scored.run.run_id))
+            text = _offline_text(digest, scored.run.run_id)
+            if settings.summaries in (SummariesMode.GEMINI, SummariesMode.VERTEX):
+                text = replace(text, state=TextState.UNAVAILABLE, reason=NOT_ASKED)
+            else:
+                text = write_text(lake, OFFLINE_WRITER, text)
     except PipelineError:
         return RunSummary(run=scored.run, state=TextState.UNAVAILABLE.value, reason=UNREADABLE, digest_hash=name)
     return RunSummary(

@@ -11,6 +11,7 @@ from evalbench.cli.layout import Document, Name, columns, labelled, to_copy
 from evalbench.cli.render_decision import decision_block, decision_word
 from evalbench.cli.words import NOTHING, clean, counted, few, suite_name
 
+SHOWN_CHANGES = 20
 EXAMPLE_QUERY = "SELECT decision, candidate, suite, run_date, decided_by FROM decisions ORDER BY ALL"
 PENDING = ("quarantined", "in_progress")
 SHOWN_STATES = 10
@@ -54,7 +55,9 @@ def accounting_lines(report: Document) -> list[RenderableType]:
         else:
             parts.append(f"{found} {name.replace('_', ' ')}")
     sum_line = labelled("Accounting", f"{accounting['listed']} listed = {' + '.join(parts)}")
-    return [sum_line, *_not_scored([state for state in report["not_scored"] if state["disposition"] in PENDING])]
+    changes = [clean(f"{item['path']} {item['change']}") for item in report["changes"]]
+    news = [labelled("Changes", few(changes, SHOWN_CHANGES))] if changes else []
+    return [sum_line, *news, *_not_scored([state for state in report["not_scored"] if state["disposition"] in PENDING])]
 
 
 def summaries_lines(report: Document) -> list[RenderableType]:

@@ -82,14 +82,17 @@ def _folder(day: date) -> str:
 
 
 def _newest(store: EntryStore, paths: Iterable[str]) -> dict[tuple[str, ...], tuple[datetime, str]]:
-    """Subject → the newest of its entries."""
+    """Subject → the newest of its entries: the one that none supersedes, whatever the clock said."""
     entries = sorted((row for path in paths for row in _read(store, path)), key=_age)
-    return {_subject(row): _age(row) for row in entries}
+    superseded = {row["supersedes"] for row in entries}
+    return {_subject(row): _age(row) for row in entries if row["log_id"] not in superseded}
 
 
 def _read(store: EntryStore, path: str) -> list[dict[str, Any]]:
     try:
-        return pq.read_table(io.BytesIO(store.read(path)), columns=[*SUBJECT, *AGE], use_threads=False).to_pylist()
+        return pq.read_table(
+            io.BytesIO(store.read(path)), columns=[*SUBJECT, *AGE, "supersedes"], use_threads=False
+        ).to_pylist()
     except (pa.ArrowException, OSError) as error:
         what = f"{store}/{path}: this entry of the decision log can't be read ({type(error).__name__})"
         raise PipelineError(f"{what}; restore the file, or delete it and lose the entry") from error
