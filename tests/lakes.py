@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -68,8 +69,8 @@ def tables(lake: Path) -> dict[str, bytes]:
 
 
 def index(lake: Path) -> Index:
-    """What a lake knows of run directories."""
-    return read_index(Storage(str(lake)))
+    """What a lake knows of run directories, whoever looked."""
+    return {key: replace(entry, plan_id="") for key, entry in read_index(Storage(str(lake))).items()}
 
 
 def unsettled(lake: Path) -> list[str]:

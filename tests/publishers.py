@@ -81,7 +81,8 @@ def half_dates(lake: Path) -> list[str] | None:
 
 def entry(name: str) -> IndexEntry:
     """What is known of a directory that is no run."""
-    return IndexEntry(run_key=name, path=name, seen=1, hint="h", reading="1", disposition=Disposition.IGNORED)
+    ignored = Disposition.IGNORED
+    return IndexEntry(run_key=name, path=name, seen=1, hint="h", reading="1", disposition=ignored, plan_id="p")
 
 
 def add_entries(lake: Storage, names: Sequence[str]) -> list[str]:

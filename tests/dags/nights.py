@@ -272,7 +272,7 @@ class Nights:
 
     def files(self) -> dict[str, bytes]:
         """The lake's files whose bytes are promised."""
-        outside = ("_ops/", "trends/run_states/", "trends/accounting/")
+        outside = ("_ops/", "index/", "commits/", "trends/run_states/", "trends/accounting/")
         found = {path.relative_to(self.lake).as_posix(): path for path in self.lake.rglob("*") if path.is_file()}
         return {name: path.read_bytes() for name, path in sorted(found.items()) if not name.startswith(outside)}
 

@@ -132,8 +132,8 @@ def test_the_last_line_of_each_log_counts_what_was_done(nights: Nights) -> None:
         "discover": "2 batches of runs to score, in Airflow pool default_pool",
         f"score[{STABLE}]": f"{STABLE}: 1 scored",
         "score[batch 1: 2 runs]": "batch 1: 2 runs: 1 scored, 1 quarantined",
-        f"summarize[{STABLE}]": f"{STABLE}: summaries: 1 offline",
-        "summarize[batch 1: 2 runs]": "batch 1: 2 runs: summaries: 1 offline, 1 without facts",
+        f"summarize[{STABLE}]": f"{STABLE}: summaries: 1 offline; 0 calls",
+        "summarize[batch 1: 2 runs]": "batch 1: 2 runs: summaries: 1 offline, 1 without facts; 0 calls",
         "gate": "2 decisions: 1 FAIL, 1 PASS",
         "publish": (
             f"1 dates republished ({written} written, 0 unchanged, 0 removed, 2 logged, 2 runs);"

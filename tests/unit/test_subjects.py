@@ -169,7 +169,7 @@ def test_a_subject_whose_only_run_was_lost_is_decided() -> None:
     assert {"coverage.no_run": False, "coverage.lost_runs": False}.items() <= fired.items()
     assert Verdict.INSUFFICIENT_EVIDENCE == item.decision.verdict
     assert "0 runs on 2026-03-02; 1 run of that date lost" == check(item, "coverage.no_run").reason
-    assert "1/1 run of the window lost on the way: runs/7" == check(item, "coverage.lost_runs").reason
+    assert "1/1 run of the window left no result: runs/7" == check(item, "coverage.lost_runs").reason
 
 
 @pytest.mark.parametrize(
