@@ -1,22 +1,23 @@
 """Forgetting a run: it is purged from every object that was derived from it.
 
-What stays is a hash of its path and of its content, so that a directory that is still there isn't read again, and in
-the decision log that a decision was made, without the run's name. Not safe beside a running pipeline: one that read the
-run before may write it again.
+What stays is a hash of its path, so that a directory that is still there isn't read again (under another name it would
+be), and in the decision log that a decision was made, without the run's name. Not safe beside a running pipeline: one
+that read the run before may write it again.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from evalbench.errors import UsageError
-from evalbench.lake.commits import read_commits
+from evalbench.errors import PipelineError, UsageError
+from evalbench.lake.commits import read_commit, read_commits
 from evalbench.lake.facts import read_head
 from evalbench.lake.index import IndexEntry, compact, every_entry, forgotten, read_index, write_segment
 from evalbench.lake.texts import texts_of
-from evalbench.publishing import Execution, publish_date, unpublished
+from evalbench.publishing import Execution, publish_date, rules_hash, unpublished
 from evalbench.rulebook import read_rules
 from evalbench.settings import Settings
 from evalbench.sinks.decision_log import forget_run
@@ -46,17 +47,18 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
     lake = Storage(settings.require_lake())
     if not lake.root.is_dir():
         raise UsageError(f"{lake}: no such lake; check --lake")
-    facts = [path for path in lake.paths("facts") if read_head(lake, path).run_id == run_id]
+    facts = [path for path in lake.paths("facts") if _run_id_of(lake, path) == run_id]
     keys = {path.split("/")[1] for path in facts}
     keys |= {entry.run_key for entry in every_entry(lake) if run_id in _names(entry)}
     if not keys:
         raise UsageError(f"{run_id}: the lake {lake} knows no such run; give the run id as the table runs has it")
     known = read_index(lake)
+    _check_rules(lake, settings, (known[key] for key in keys if key in known))
     write_segment(
         lake, (forgotten(known[key]) for key in sorted(keys) if key in known and run_id in _names(known[key]))
     )
     dates = _publish_anew(lake, settings)
-    rewritten = [path for path in lake.paths("trends/run_states") if without_rows(lake, path, "run_key", keys)]
+    rewritten = [path for path in _files(lake, "trends/run_states") if without_rows(lake, path, "run_key", keys)]
     rewritten += forget_run(lake, run_id, REDACTED)
     told = _told(lake, {run_id, *keys})
     derived = [*texts_of(lake, run_id), *told, *_verdicts(lake, facts), *facts]
@@ -68,6 +70,30 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
 
 def _names(entry: IndexEntry) -> set[str | None]:
     return {entry.run_id, entry.standing.run_id if entry.standing is not None else None}
+
+
+def _run_id_of(lake: Storage, facts: str) -> str | None:
+    """Whose facts these are, None where they can't be read."""
+    with suppress(PipelineError):
+        return read_head(lake, facts).run_id
+    return None
+
+
+def _files(lake: Storage, folder: str) -> list[str]:
+    return [path for path in lake.paths(folder) if path.endswith(".parquet")]
+
+
+def _check_rules(lake: Storage, settings: Settings, entries: Iterable[IndexEntry]) -> None:
+    """Dates published again must not be decided by other rules on the way."""
+    own = rules_hash(read_rules(settings))
+    days = {entry.standing.run_date for entry in entries if entry.standing is not None}
+    for day in sorted(days):
+        commit = read_commit(lake, day)
+        if commit is not None and commit.rules not in (None, own):
+            raise UsageError(
+                f"{day} was published under other rules; give --routing and --policy as the nights have them, or run"
+                " the pipeline under these first"
+            )
 
 
 def _verdicts(lake: Storage, facts: Iterable[str]) -> Iterator[str]:
@@ -93,10 +119,16 @@ def _told(lake: Storage, names: Collection[str]) -> Iterator[str]:
     """Plans, results, reports and the like of past executions that name the run, or one of its directories by key."""
     naming = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
     for path in lake.paths("_ops"):
-        if path.endswith(".json") and (
-            naming.search(path) or any(naming.search(text) for text in _texts(json.loads(lake.read(path) or b"null")))
-        ):
+        if path.endswith(".json") and (naming.search(path) or _tells(lake.read(path), naming)):
             yield path
+
+
+def _tells(data: bytes, naming: re.Pattern[str]) -> bool:
+    """Whether a record names the run. One that can't be read may, and is of no other use."""
+    try:
+        return bool(data) and any(naming.search(text) for text in _texts(json.loads(data)))
+    except ValueError:
+        return True
 
 
 def _texts(value: object) -> Iterator[str]:

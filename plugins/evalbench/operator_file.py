@@ -52,7 +52,7 @@ def parse_operator_file(model: type[Model], text: str, source: str) -> Model:
         data = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - derives from SafeLoader
     except yaml.YAMLError as error:
         raise PolicyError(f"{source}{_yaml_problem(error)}") from error
-    except (ValueError, RecursionError) as error:  # a date or number Python can't hold, or endless nesting
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:  # tags, dates, nesting
         raise PolicyError(f"{source}: not valid YAML: {type(error).__name__}: {error}") from error
     if not isinstance(data, dict):
         raise PolicyError(f"{source}: expected a mapping at the top, found {type(data).__name__}")

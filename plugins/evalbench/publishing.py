@@ -5,6 +5,7 @@ rules that hold now, and its partitions are there. So whatever was interrupted i
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -45,6 +46,8 @@ VERSIONS = CodeVersions(
 UNTOLD = frozenset({Disposition.UNCHANGED, Disposition.OUT_OF_RANGE})
 """Where an entry ends that is no news: counted in `accounting`, not told in `run_states`."""
 EXCLUDED = "excluded"
+REPLACED = frozenset(table.name for table in PUBLISHED_TABLES)
+PARTITION = re.compile(r"trends/(\w+)/run_date=(\d{4}-\d\d-\d\d)/part-0\.parquet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,7 @@ def unpublished(
     date published under others is left as it is.
     """
     emptied = {day for day, commit in commits.items() if commit.objects or commit.writing}
+    emptied |= {day for path in sizes if (day := _day_of(path)) is not None and day not in commits}
     return frozenset(
         day
         for day in {*standing.days, *emptied}
@@ -127,6 +131,12 @@ def publish_operations(
     for table in OPERATIONAL_TABLES:
         path = partition_path(table, today, execution.plan_id)
         lake.write_atomic(path, partition_bytes(table, rows[table.name]))
+
+
+def _day_of(path: str) -> date | None:
+    """The date of a partition that is replaced; None for any other file."""
+    found = PARTITION.fullmatch(path)
+    return date.fromisoformat(found[2]) if found is not None and found[1] in REPLACED else None
 
 
 def _is_right(

@@ -43,7 +43,7 @@ class ExpectedCandidate(Strict):
 
     candidate: Name
     environment: Literal["offline", "production"] = "offline"
-    since: Day
+    since: Annotated[Day, Field(ge=date(2000, 1, 1), lt=date(2200, 1, 1))]
     hour: Annotated[int, Field(strict=True, ge=0, le=47)] = 24
 
 

@@ -250,9 +250,13 @@ class Storage:
     def read_directory(self, path: str, max_bytes: int, only: Collection[str] | None = None) -> DirectoryFiles:
         """The regular files directly inside `path`, or only those named, as far as they are there.
 
-        Never raises for what is wrong with the directory itself.
+        Never raises for what is wrong with the directory itself; StorageError where the root is gone.
         """
         folder = self.root / path
+        if not self.root.is_dir():
+            raise StorageError(f"{self.root}: the runs folder is gone; check its mount")
+        if folder.is_symlink():
+            return _problem("link_outside_root", f"{path} became a link; links are not followed")
         try:
             before = self._stats(folder)
             if outside := _outside(before):

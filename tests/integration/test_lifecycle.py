@@ -15,7 +15,7 @@ import pytest
 from tests.integration.test_pipeline import OUTSIDE_THE_PROMISE, decisions, files, settings, tables, write_run
 
 from evalbench import nightly, pipeline
-from evalbench.errors import UsageError
+from evalbench.errors import StorageError, UsageError
 from evalbench.forgetting import forget
 from evalbench.lake.index import read_index
 from evalbench.settings import Settings
@@ -412,3 +412,44 @@ def test_forgetting_can_be_repeated_after_an_interruption(
     forget(used, "purge-me")
     assert all(b"purge-me" not in data for data in files(lake, but=()).values())
     assert 1 == sum(1 for name in files(lake) if name.startswith("facts/"))
+
+
+def test_forgetting_under_other_rules_is_refused(used: Settings, root: Path, tmp_path: Path) -> None:
+    """The dates it publishes again must not be decided otherwise on the way; nothing is purged."""
+    write_run(tmp_path / "runs", "a")
+    pipeline.run(used)
+    before = files(tmp_path / "lake", but=())
+    other = settings(tmp_path / "runs", tmp_path / "lake", root, policy=root / "include/samples/inversion_policy.yaml")
+    with pytest.raises(UsageError, match="2026-11-28 was published under other rules"):
+        forget(other, "a")
+    assert before == files(tmp_path / "lake", but=())
+
+
+# -- damage ------------------------------------------------------------------------------------------------------
+
+
+def test_a_date_without_record_and_runs_is_emptied(used: Settings, tmp_path: Path) -> None:
+    """Partitions that nothing vouches for any more don't stay, whatever was deleted by hand."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    write_run(runs, "keep")
+    write_run(runs, "moving", candidate="agent-2", day="2026-11-27")
+    pipeline.run(used)
+    write_run(runs, "moving", candidate="agent-2", day="2026-11-26")
+    (lake / "commits" / "2026-11-27.json").unlink()
+    pipeline.run(used)
+    assert [] == read(lake, "decisions", date(2026, 11, 27))
+    assert ["agent-2"] == [row["candidate"] for row in read(lake, "decisions", date(2026, 11, 26))]
+
+
+def test_what_becomes_of_a_directory_after_it_was_listed(used: Settings, tmp_path: Path) -> None:
+    """A link that took its place is not followed; a root that is gone is a fault of the storage, worth another try."""
+    runs = tmp_path / "runs"
+    folder = write_run(runs, "a")
+    plan = pipeline.discover(used)
+    folder.rename(tmp_path / "outside")
+    folder.symlink_to(tmp_path / "outside")
+    state = pipeline.score(used, plan, plan.entries[0].run_key)
+    assert ("quarantined", "link_outside_root") == (state.disposition, state.reason)
+    runs.rename(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match="the runs folder is gone"):
+        pipeline.score(used, plan, plan.entries[0].run_key)

@@ -85,8 +85,9 @@ def test_segments_only_grow_and_their_union_is_the_index(tmp_path: Path) -> None
 def test_a_damaged_segment_is_named(tmp_path: Path) -> None:
     """The operator learns which file to look at."""
     lake = Storage(str(tmp_path))
-    lake.create("index/x.parquet", b"no parquet")
-    with pytest.raises(PipelineError, match=r"index/x.parquet.*damaged"):
+    lake.create(f"index/{'0' * 64}.parquet", b"no parquet")
+    lake.create("index/.DS_Store", b"somebody else's")
+    with pytest.raises(PipelineError, match=r"index/0+.parquet.*damaged.*restore it from a backup"):
         read_index(lake)
 
 

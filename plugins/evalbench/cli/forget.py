@@ -32,6 +32,6 @@ def forget_verb(run_id: str, overrides: Mapping[str, object], *, yes: bool, as_j
     emit(
         f"{clean(run_id)} is forgotten: {done.directories} run directories, {done.removed} files removed,"
         f" {done.rewritten} rewritten, dates published again: {dates}\n"
-        "Its directory under the runs root, if it is still there, isn't read again; deleting it is yours to do.\n"
+        "Delete its directory under the runs root, too: until then it isn't read, unless it is renamed.\n"
     )
     return 0

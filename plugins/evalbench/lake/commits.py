@@ -4,6 +4,7 @@ It is a sequence lock for readers: while partitions are replaced the record says
 raises `seq`. Who reads the records before and after reading partitions, and finds the same, read no half date.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -13,6 +14,7 @@ from evalbench.lake.objects import read_json, to_json
 from evalbench.storage import Storage
 
 FOLDER = "commits"
+RECORD = re.compile(rf"{FOLDER}/\d{{4}}-\d\d-\d\d\.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ def read_commit(lake: Storage, day: date) -> Commit | None:
 
 def read_commits(lake: Storage) -> dict[date, Commit]:
     """Every date's record. Raises PipelineError when one is damaged."""
-    found = (read_json(lake, path, Commit) for path in lake.paths(FOLDER))
+    found = (read_json(lake, path, Commit) for path in lake.paths(FOLDER) if RECORD.fullmatch(path))
     return {commit.run_date: commit for commit in found if commit is not None}
 
 

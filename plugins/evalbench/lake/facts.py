@@ -62,7 +62,10 @@ def read_facts(lake: Storage, key: str) -> Run:
     try:
         return decode_run(lake.read(key))
     except FileNotFoundError as error:
-        raise PipelineError(f"{lake}/{key}: these facts are gone; run the pipeline over the runs again") from error
+        raise PipelineError(
+            f"{lake}/{key}: these facts are gone; run the pipeline over the runs again,"
+            " or, where their directory is gone too, restore the file or `evalbench forget` the run"
+        ) from error
     except DAMAGED as error:
         raise damaged(lake, key, error) from error
 

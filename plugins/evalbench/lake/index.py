@@ -6,6 +6,7 @@ as one, then deletes them.
 """
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +25,12 @@ from evalbench.storage import Storage
 
 FOLDER = "index"
 KIND = "entry"
+SEGMENT = re.compile(rf"{FOLDER}/[0-9a-f]{{64}}\.parquet")
 FORGOTTEN = "forgotten"
+RESTORE = (
+    "restore it from a backup: without it forgotten runs whose directories are still there come back, and runs whose"
+    " directories are gone leave the tables"
+)
 MOST_SEGMENTS = 24
 """Segments before they are compacted: reading a night's index must not cost more with every night."""
 ATTEMPTS = 20
@@ -92,7 +98,7 @@ Index = dict[str, IndexEntry]
 
 def segments(lake: Storage) -> tuple[str, ...]:
     """Names of the segments there are; the same names hold the same entries."""
-    return tuple(name for name in lake.paths(FOLDER) if name.endswith(".parquet"))
+    return tuple(name for name in lake.paths(FOLDER) if SEGMENT.fullmatch(name))
 
 
 def read_index(lake: Storage) -> Index:
@@ -201,7 +207,7 @@ def _read_segment(lake: Storage, name: str) -> list[IndexEntry]:
     try:
         return [msgspec.json.decode(record.payload, type=IndexEntry) for record in decode_records(data)]
     except DAMAGED as error:
-        raise damaged(lake, name, error) from error
+        raise damaged(lake, name, error, RESTORE) from error
 
 
 def _rank(entry: IndexEntry) -> tuple[int, bool, bool, bytes]:

@@ -25,6 +25,9 @@ def read_json(lake: Storage, path: str, kind: type[_Kind]) -> _Kind | None:
         raise damaged(lake, path, error) from error
 
 
-def damaged(lake: Storage, path: str, error: Exception) -> PipelineError:
-    """The error for an object that can't be read back."""
-    return PipelineError(f"{lake}/{path}: damaged ({type(error).__name__}); delete it, the next run writes it again")
+AGAIN = "delete it, the next run writes it again"
+
+
+def damaged(lake: Storage, path: str, error: Exception, then: str = AGAIN) -> PipelineError:
+    """The error for an object that can't be read back. then: what to do about it."""
+    return PipelineError(f"{lake}/{path}: damaged ({type(error).__name__}); {then}")

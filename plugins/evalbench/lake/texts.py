@@ -75,7 +75,7 @@ def write_text(lake: Storage, writer: str, text: StoredText) -> StoredText:
 
 def texts_of(lake: Storage, run_id: str) -> list[str]:
     """Where the summaries of a run are, of whichever numbers. Raises PipelineError for a damaged one."""
-    found = ((path, read_json(lake, path, StoredText)) for path in lake.paths(FOLDER))
+    found = ((path, read_json(lake, path, StoredText)) for path in lake.paths(FOLDER) if path.endswith(".json"))
     return [path for path, text in found if text is not None and text.run_id == run_id]
 
 

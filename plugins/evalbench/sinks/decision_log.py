@@ -65,7 +65,11 @@ def append_decisions(store: EntryStore, day: date, rows: Sequence[Mapping[str, A
 
 def forget_run(store: EntryStore, run_id: str, instead: str) -> list[str]:
     """Write another word where entries name a run, the one thing the log ever gives up; files rewritten, by path."""
-    return [path for path in store.paths(f"trends/{DECISION_LOG.name}") if _without(store, path, run_id, instead)]
+    return [path for path in _files(store) if _without(store, path, run_id, instead)]
+
+
+def _files(store: EntryStore) -> list[str]:
+    return [path for path in store.paths(f"trends/{DECISION_LOG.name}") if path.endswith(".parquet")]
 
 
 def _without(store: EntryStore, path: str, run_id: str, instead: str) -> bool:
