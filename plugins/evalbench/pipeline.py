@@ -204,7 +204,7 @@ def decide(
     if not everything:
         in_scope = _days(lake, plan, before, standing)
     days = tuple(sorted(in_scope)) if plan.ranged else remember_days(lake, plan.plan_id, in_scope)
-    names = tuple(candidates)
+    names, strict = tuple(candidates), everything or plan.ranged or bool(days)
     return Gate(
         plan=plan,
         states=states,
@@ -215,8 +215,8 @@ def decide(
         days=days,
         changed=changed_days(before, standing),
         candidates=names,
-        report=standing.report(days, names, accounting, states, strict=everything or plan.ranged or bool(days)),
-        strict=everything or plan.ranged or bool(days),
+        report=standing.report(days, names, accounting, states, strict=strict),
+        strict=strict,
     )
 
 
@@ -252,7 +252,6 @@ def publish(settings: Settings, gate: Gate) -> Publication:
             dates.append(day)
     report = latest().report(gate.days, gate.candidates, gate.accounting, gate.states, strict=gate.strict)
     summaries = read_written(lake, plan.plan_id, (*(entry.run_key for entry in plan.to_score), *plan.owed))
-    report = latest().report(gate.days, gate.candidates, gate.accounting, gate.states)
     report["summaries"] = summaries_document(summaries, settings.summaries.value)
     report["changes"] = changes_document((*gate.states, *plan.gone))
     publish_operations(lake, execution, gate.states, plan.gone, gate.rules)

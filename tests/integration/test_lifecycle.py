@@ -282,6 +282,20 @@ def test_a_sweep_decides_what_changed_and_its_own_date(used: Settings, tmp_path:
     assert {"FAIL": 2} == sweep(used, "n1", own=DAY).decisions
 
 
+def test_a_quiet_sweep_for_one_candidate_decides_nothing_and_is_no_mistake(used: Settings, tmp_path: Path) -> None:
+    """Where nothing is decided no name can be checked; where something is, a misspelt one is told."""
+    write_run(tmp_path / "runs", "a")
+    sweep(used, "n1")
+    plan = pipeline.discover(used, plan_id="n2")
+    quiet = pipeline.publish(used, pipeline.decide(used, plan, candidates=["agent-9"]))
+    assert {} == decisions(quiet.report)
+    write_run(tmp_path / "runs", "b")
+    plan = pipeline.discover(used, plan_id="n3")
+    pipeline.score(used, plan, plan.to_score[0].run_key)
+    with pytest.raises(UsageError, match="agent-9 has no run in scope"):
+        pipeline.decide(used, plan, candidates=["agent-9"])
+
+
 def test_a_policy_change_reads_no_run_file_and_keeps_both_decisions(used: Settings, root: Path, tmp_path: Path) -> None:
     """decisions follow the policy in force; the log holds what was decided first, and after."""
     runs, lake = tmp_path / "runs", tmp_path / "lake"

@@ -195,7 +195,14 @@ def test_a_forgotten_run_leaves_hashes_only() -> None:
     index = after({}, state("a"))
     index = merged((*index.values(), forgotten(index["key-a"])))
     entry = index["key-a"]
-    assert ([], None, None, "c1", True) == (standing(index), entry.path, entry.run_id, entry.content, entry.forgotten)
+    assert ([], None, None, None, None, True) == (
+        standing(index),
+        entry.path,
+        entry.run_id,
+        entry.content,
+        entry.hint,
+        entry.forgotten,
+    )
     again = state("a", disposition=Disposition.IGNORED, reason=FORGOTTEN, hint="hint-c1")
     assert [] == updated(index, [again, state("a", content="c2")], READING, plan())
 

@@ -88,7 +88,7 @@ class IndexEntry:
 
     @property
     def forgotten(self) -> bool:
-        """Whether the run was purged; only the hashes of its path and content are kept."""
+        """Whether the run was purged; only the hash of its path is kept."""
         return self.reason == FORGOTTEN
 
 
@@ -188,17 +188,16 @@ def missing_entries(index: Index) -> Iterator[IndexEntry]:
 
 
 def forgotten(entry: IndexEntry) -> IndexEntry:
-    """What is kept of a purged run: enough to know its directory again, nothing of what it was."""
+    """What is kept of a purged run: the hash of its path, to know its directory again; nothing of what it was."""
     return IndexEntry(
         run_key=entry.run_key,
         path=None,
         seen=entry.seen + 1,
-        hint=entry.hint,
+        hint=None,
         reading=entry.reading,
         disposition=Disposition.IGNORED,
         plan_id=FORGOTTEN,
         reason=FORGOTTEN,
-        content=entry.content or (entry.standing.content if entry.standing is not None else None),
     )
 
 
