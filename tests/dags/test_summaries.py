@@ -15,8 +15,8 @@ from tests.dags.nights import Night, Nights
 from tests.gemini.serving import API_KEY, PROJECT, GeminiServer, gemini_server
 
 STABLE, FAST = "inversion-stable-v1", "inversion-fast-v2"
-RENDERED = "51317"
-"""What `7331*7` comes to, wherever somebody renders it."""
+RENDERED = "5132213177"
+"""What `733173311*7` comes to, wherever somebody renders it."""
 ANSWER = {
     "headline": "The run did what its evidence shows.", "went_well": [], "failures": [], "suspected_defects": [],
     "next_steps": [],
@@ -206,7 +206,7 @@ def test_braces_of_a_run_are_never_rendered(
     nights: Nights, server: GeminiServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A directory named like a template keeps its name in the grid, in the lake and in what is asked."""
-    name = "{{ 7331*7 }}{{ var.value.x }}"
+    name = "{{ 733173311*7 }}{{ var.value.x }}"
     nights.bring(STABLE)
     (nights.runs / STABLE).rename(nights.runs / name)
     told: dict[str, Any] = {**ANSWER, "headline": "It wrote {{ params }}."}
