@@ -30,7 +30,7 @@ from evalbench.lake.plans import Plan, read_result
 from evalbench.lake.texts import TextState
 from evalbench.lake.verdicts import read_scored
 from evalbench.settings import Settings, load_settings
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 from evalbench.summaries.access import Login, Secret
 from evalbench.writing import stored_summary
 
@@ -101,7 +101,7 @@ def drive(server: GeminiServer, settings: Settings, plan: Plan, place: Path) -> 
 
 def stored(settings: Settings, plan: Plan, keys: list[str]) -> tuple[Counter[str], int]:
     """(state → runs, runs with a text that must not be there)."""
-    lake, states, invalid = Storage(settings.require_lake()), Counter[str](), 0
+    lake, states, invalid = LocalStorage(settings.require_lake()), Counter[str](), 0
     for key in keys:
         result = read_result(lake, plan.plan_id, key)
         if result is None or result.facts is None:

@@ -24,11 +24,12 @@ every Airflow task.
 import logging
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from types import ModuleType
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from airflow.sdk import (
     Asset,
@@ -48,9 +49,11 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowException
 
 from evalbench.errors import EvalbenchError, PipelineError, StorageError, UsageError
-from evalbench.settings import Settings, SummariesMode, load_settings
+from evalbench.settings import GoogleAccess, Settings, SummariesMode, load_settings
 
 log = logging.getLogger("evalbench.nightly")
+
+_Shown = TypeVar("_Shown")
 
 TRENDS = Asset("evalbench_trends")
 
@@ -106,6 +109,13 @@ PARAMS = {
     ),
 }
 SETTINGS_FROM_PARAMS = ("policy", "exclude", "summaries", "fail_on_hold")
+
+GOOGLE_SETTING, SUMMARIES_SETTING = "EVALBENCH_GOOGLE_CONNECTION", "EVALBENCH_SUMMARIES_CONNECTION"
+HOLDING = {
+    GOOGLE_SETTING: "as a Google connection with a whole service account key, or with none where the machine has one",
+    SUMMARIES_SETTING: "with the API key as its password, or as a Google connection with a whole service account key",
+}
+"""What an Airflow connection must hold, by the setting that names it."""
 
 
 # The name of a mapped instance in the grid, from what is known before it runs: a running one has its name, too.
@@ -229,7 +239,35 @@ def _nightly() -> ModuleType:
 def _settings() -> Settings:
     """The operator's settings, and what this DAG run's parameters say instead."""
     params = get_current_context()["params"]
-    return load_settings(os.environ, {name: params[name] for name in SETTINGS_FROM_PARAMS})
+    settings = load_settings(os.environ, {name: params[name] for name in SETTINGS_FROM_PARAMS})
+    if settings.google_connection is None:
+        return settings
+    return replace(settings, google=_google(settings.google_connection))
+
+
+def _google(name: str) -> GoogleAccess:
+    """What an Airflow connection shows to Google, found when it is asked for."""
+    return GoogleAccess(
+        credentials=lambda: _shown(GOOGLE_SETTING, name, lambda: _hooks().GoogleBaseHook(name).get_credentials()),
+        project=lambda: _shown(GOOGLE_SETTING, name, lambda: _hooks().GoogleBaseHook(name).project_id),
+    )
+
+
+def _hooks() -> ModuleType:
+    """The Google provider's hooks; they take seconds to import."""
+    return import_module("airflow.providers.google.common.hooks.base_google")
+
+
+def _shown(setting: str, name: str, find: Callable[[], _Shown]) -> _Shown:
+    """What an Airflow connection holds. Raises UsageError, without what it holds, when it can't be used."""
+    auth = import_module("google.auth.exceptions")
+    try:
+        return find()
+    except (AirflowException, auth.GoogleAuthError, ValueError) as error:
+        raise UsageError(
+            f"{setting}: the Airflow connection {name!r} can't be used ({type(error).__name__}); see that it exists on"
+            f" this worker, {HOLDING[setting]}"
+        ) from None
 
 
 def _login(settings: Settings) -> object:
@@ -244,15 +282,8 @@ def _login(settings: Settings) -> object:
         key = os.environ.get(access.KEY_VARIABLE, "").strip()
         gemini = import_module("evalbench.summaries.gemini")
         return access.Login(api_key=access.Secret(key) if key else None, credentials=gemini.application_default)
-    auth = import_module("google.auth.exceptions")
-    try:
-        return _login_of(settings.summaries_connection)
-    except (AirflowException, auth.GoogleAuthError, ValueError) as error:
-        raise UsageError(
-            f"{access.CONNECTION_SETTING}: the Airflow connection {settings.summaries_connection!r} can't be used"
-            f" ({type(error).__name__}); see that it exists on this worker, with the API key as its password, or as a"
-            " Google connection with a whole service account key"
-        ) from None
+    name = settings.summaries_connection
+    return _shown(SUMMARIES_SETTING, name, lambda: _login_of(name))
 
 
 def _login_of(name: str) -> object:
@@ -260,8 +291,7 @@ def _login_of(name: str) -> object:
     access = import_module("evalbench.summaries.access")
     connection = Connection.get(name)
     if connection.conn_type == "google_cloud_platform":
-        hooks = import_module("airflow.providers.google.common.hooks.base_google")
-        hook = hooks.GoogleBaseHook(gcp_conn_id=name)
+        hook = _hooks().GoogleBaseHook(name)
         return access.Login(api_key=None, credentials=hook.get_credentials, project=hook.project_id)
     return access.Login(
         api_key=access.Secret(connection.password) if connection.password else None,

@@ -11,7 +11,7 @@ from evalbench.lake.commits import read_commits
 from evalbench.lake.index import Index, read_index
 from evalbench.settings import Settings, load_settings
 from evalbench.sinks.duckdb import query
-from evalbench.storage import TEMPORARY, Storage
+from evalbench.storage import TEMPORARY, LocalStorage
 
 AFTER = "2026-12-02T06:00:00Z"
 UNPROMISED = ("_ops/", "trends/run_states/", "trends/accounting/")
@@ -70,13 +70,13 @@ def tables(lake: Path) -> dict[str, bytes]:
 
 def index(lake: Path) -> Index:
     """What a lake knows of run directories, whoever looked."""
-    return {key: replace(entry, plan_id="") for key, entry in read_index(Storage(str(lake))).items()}
+    return {key: replace(entry, plan_id="") for key, entry in read_index(LocalStorage(str(lake))).items()}
 
 
 def unsettled(lake: Path) -> list[str]:
     """What commit records say that isn't so, and what none of them says; empty when every date is finished."""
     found, vouched = [], set()
-    for day, commit in read_commits(Storage(str(lake))).items():
+    for day, commit in read_commits(LocalStorage(str(lake))).items():
         if commit.writing:
             found.append(f"{day} is being written")
         for path, stored in commit.objects.items():
@@ -97,5 +97,7 @@ def untold(lake: Path) -> list[str]:
 
 def ask(lake: Path, sql: str) -> list[dict[str, object]]:
     """The rows of a query."""
-    rows: list[dict[str, object]] = query(str(lake), sql, partial(read_commits, Storage(str(lake)))).to_pylist()
+    rows: list[dict[str, object]] = query(
+        LocalStorage(str(lake)), sql, partial(read_commits, LocalStorage(str(lake)))
+    ).to_pylist()
     return rows

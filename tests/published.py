@@ -19,7 +19,7 @@ from evalbench.routing import Routing, parse_routing
 from evalbench.scoring import score_run
 from evalbench.sinks.duckdb import query
 from evalbench.sinks.parquet import Published, partition_objects
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 from evalbench.trends import CodeVersions, Row, RunSummary, partition_rows
 
 NO_ROUTES = parse_routing("schema: 1", "routing.yaml")
@@ -59,7 +59,7 @@ def rows_of(
     return partition_rows(day, on_day, decided_on(day, scored, policies, routing), texts, routing, VERSIONS)
 
 
-def publish_partition(store: Storage, day: date, rows: Mapping[str, Sequence[Row]]) -> Published:
+def publish_partition(store: LocalStorage, day: date, rows: Mapping[str, Sequence[Row]]) -> Published:
     """Replace a date's partitions of the tables in `rows`."""
     changed = {path: store.write_atomic(path, data) for path, data in partition_objects(day, rows).items()}
     return Published(
@@ -73,13 +73,13 @@ def publish(
 ) -> list[Published]:
     """Publish every date that has a run."""
     days = sorted({item.run.run_date for item in scored})
-    store = Storage(str(lake))
+    store = LocalStorage(str(lake))
     return [publish_partition(store, day, rows_of(day, scored, policies, routing)) for day in days]
 
 
 def ask(lake: Path, sql: str) -> list[dict[str, object]]:
     """The rows of a query."""
-    table: pa.Table = query(str(lake), sql, partial(read_commits, Storage(str(lake))))
+    table: pa.Table = query(LocalStorage(str(lake)), sql, partial(read_commits, LocalStorage(str(lake))))
     return table.to_pylist()
 
 

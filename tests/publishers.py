@@ -19,7 +19,7 @@ from evalbench.cli import main
 from evalbench.errors import PipelineError
 from evalbench.lake.index import IndexEntry, read_index, write_segment
 from evalbench.settings import Settings
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 
 COUNTS = """
 SELECT run_date, count(*) AS n, count(DISTINCT run_id) AS ids FROM runs GROUP BY ALL
@@ -85,7 +85,7 @@ def entry(name: str) -> IndexEntry:
     return IndexEntry(run_key=name, path=name, seen=1, hint="h", reading="1", disposition=ignored, plan_id="p")
 
 
-def add_entries(lake: Storage, names: Sequence[str]) -> list[str]:
+def add_entries(lake: LocalStorage, names: Sequence[str]) -> list[str]:
     """Add to the index one by one; what wasn't there as soon as it was added, or wasn't any more."""
     lost = []
     for number, name in enumerate(names, start=1):

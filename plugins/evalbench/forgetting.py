@@ -23,7 +23,7 @@ from evalbench.settings import Settings
 from evalbench.sinks.decision_log import forget_run
 from evalbench.sinks.parquet import without_rows
 from evalbench.standing import Latest, loader
-from evalbench.storage import Storage
+from evalbench.storage import Storage, lake_of
 
 REDACTED = "forgotten"
 
@@ -44,8 +44,8 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
 
     Interrupted, it can be repeated. Raises UsageError when there is no such lake, or it knows no such run.
     """
-    lake = Storage(settings.require_lake())
-    if not lake.root.is_dir():
+    lake = lake_of(settings)
+    if not lake.is_there():
         raise UsageError(f"{lake}: no such lake; check --lake")
     facts = [path for path in lake.paths("facts") if _run_id_of(lake, path) == run_id]
     keys = {path.split("/")[1] for path in facts}

@@ -17,7 +17,17 @@ from evalbench.readers.registry import HEAD_FILES, head_tells, read_directory, u
 from evalbench.readers.snapshot import NoRunState, NotARun, ReadOptions, Snapshot, run_key_of
 from evalbench.scoring import score_run
 from evalbench.settings import Settings
-from evalbench.storage import FileStamp, ListedEntry, Storage, hint_of, too_large
+from evalbench.storage import (
+    FileStamp,
+    ListedEntry,
+    Storage,
+    hint_of,
+    lake_of,
+    open_storage,
+    runs_of,
+    split_name,
+    too_large,
+)
 
 CHANGED = "changed_while_read"
 READER_ERROR = "reader_error"
@@ -50,8 +60,8 @@ class Intake:
     def of(cls, settings: Settings) -> "Intake":
         """The intake these settings describe. Raises UsageError when runs or lake aren't given."""
         return cls(
-            runs=Storage(settings.require_runs()),
-            lake=Storage(settings.require_lake()),
+            runs=runs_of(settings),
+            lake=lake_of(settings),
             options=read_options(settings),
             max_run_bytes=settings.max_run_bytes,
         )
@@ -231,15 +241,15 @@ def read_snapshot(snapshot: Snapshot, options: ReadOptions) -> Run | NotARun:
         return _crashed(snapshot.path, error)
 
 
-def locate(directory: str) -> tuple[Storage, str]:
+def locate(directory: str, settings: Settings) -> tuple[Storage, str]:
     """(storage over the parent folder, the directory's name in it) of a run directory given by a person.
 
     Raises UsageError when there is no such directory.
     """
-    place = Storage(directory).root.resolve()
-    if not place.is_dir():
+    if not open_storage(directory, settings).is_there():
         raise UsageError(f"{directory}: no such run directory")
-    return Storage(str(place.parent)), place.name
+    parent, name = split_name(directory)
+    return open_storage(parent, settings), name
 
 
 def _crashed(path: str, error: Exception) -> NotARun:

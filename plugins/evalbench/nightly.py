@@ -15,7 +15,7 @@ from evalbench.lake.plans import Plan, batches, plan_id_of, read_plan, read_resu
 from evalbench.lake.reports import read_report
 from evalbench.report import Document
 from evalbench.settings import Settings
-from evalbench.storage import Storage
+from evalbench.storage import lake_of
 from evalbench.summaries.access import NOBODY, Login
 
 LABEL_CHARS = 120
@@ -63,7 +63,7 @@ def score_batch(settings: Settings, plan_id: str, number: int) -> Iterator[Direc
     for run_key in batches(plan, settings.max_mapped_tasks)[number]:
         if run_key not in planned:
             continue
-        done = read_result(_lake(settings), plan.plan_id, run_key)
+        done = read_result(lake_of(settings), plan.plan_id, run_key)
         try:
             yield done if done is not None and done.disposition in WITH_FACTS else scorer.score(run_key)
         except PipelineError as error:
@@ -110,12 +110,8 @@ def publish(
 
 def enforce(settings: Settings, plan_id: str, *, backfill: bool) -> str:
     """Hold what the published report says must be held. Returns and raises as `pipeline.enforce`."""
-    return pipeline.enforce(settings, read_report(_lake(settings), plan_id_of(plan_id)), backfill=backfill)
+    return pipeline.enforce(settings, read_report(lake_of(settings), plan_id_of(plan_id)), backfill=backfill)
 
 
 def _plan(settings: Settings, plan_id: str) -> Plan:
-    return read_plan(_lake(settings), plan_id_of(plan_id))
-
-
-def _lake(settings: Settings) -> Storage:
-    return Storage(settings.require_lake())
+    return read_plan(lake_of(settings), plan_id_of(plan_id))

@@ -50,7 +50,7 @@ from evalbench.rulebook import read_rules
 from evalbench.settings import FailOnHold, Settings
 from evalbench.sinks.parquet import Published
 from evalbench.standing import Latest, Load, Standing, changed_days, loader
-from evalbench.storage import Storage
+from evalbench.storage import Storage, lake_of
 from evalbench.subjects import Rules
 from evalbench.summaries.access import NOBODY, Login
 from evalbench.writing import MODEL_MODES, Writer
@@ -239,7 +239,7 @@ def publish(settings: Settings, gate: Gate) -> Publication:
     In a range, dates out of it are touched only where their evidence changed. Every step may be interrupted, and any
     number of publishers may be at work: the next one repeats what isn't right, and writes nothing that is.
     """
-    lake, plan = Storage(settings.require_lake()), gate.plan
+    lake, plan = lake_of(settings), gate.plan
     execution = Execution(plan_id=plan.plan_id, now=settings.now(), settings=settings)
     write_segment(lake, gate.entries)
     latest = Latest(lake, gate.rules, execution.now, gate.load)
@@ -332,8 +332,8 @@ def decide_standing(
     ran.
     """
     _check_range(since, until)
-    lake = Storage(settings.require_lake())
-    if not lake.root.is_dir():
+    lake = lake_of(settings)
+    if not lake.is_there():
         raise UsageError(f"{lake}: no such lake; `evalbench run RUNS --lake {lake}` makes one")
     rules = read_rules(settings, baseline)
     standing = Latest(lake, rules, settings.now(), loader(lake, store=False))()

@@ -16,7 +16,7 @@ from evalbench.canonical import sha256_json
 from evalbench.comparators import COMPARATORS_VERSION
 from evalbench.evaluators import evaluators_digest
 from evalbench.gate.decision import GATE_VERSION
-from evalbench.lake.commits import Commit, StoredObject, read_commit, write_commit
+from evalbench.lake.commits import Commit, StoredObject, commit_path, read_commit, write_commit
 from evalbench.lake.facts import read_head
 from evalbench.readers.assemble import READER_VERSION
 from evalbench.report import is_provisional
@@ -27,7 +27,7 @@ from evalbench.signals import SIGNALS_VERSION
 from evalbench.sinks.decision_log import append_decisions
 from evalbench.sinks.parquet import Published, partition_bytes, partition_objects, partition_path
 from evalbench.standing import DecidedDay, Latest, Standing
-from evalbench.storage import Storage
+from evalbench.storage import Files, Storage
 from evalbench.subjects import Rules
 from evalbench.summaries.offline import OFFLINE_VERSION
 from evalbench.tables import OPERATIONAL_TABLES, PUBLISHED_TABLES
@@ -97,17 +97,21 @@ def unpublished(
 def publish_date(lake: Storage, day: date, latest: Latest, execution: Execution) -> tuple[Published, Published]:
     """Make a date's partitions what they should be: (partitions, new entries of the decision log).
 
-    Under the date's lock, and again whenever the evidence changed meanwhile: of any number of publishers the last one
-    has seen what all of them added. What is right already is not written.
+    One publisher of the date at a time, and again whenever the evidence changed meanwhile: of any number of publishers
+    the last one has seen what all of them added. What is right already is not written.
     """
+
+    def replace_them(files: Files) -> tuple[Standing, Published, Published]:
+        standing = latest()
+        return standing, *_replace(lake, files, standing.on(day), standing, execution)
+
     partitions, logged = Published(), Published()
-    with lake.exclusive(f"_ops/locks/{day.isoformat()}.lock"):
-        while True:
-            standing = latest()
-            replaced, added = _replace(lake, standing.on(day), standing, execution)
-            partitions, logged = partitions + replaced, logged + added
-            if latest().evidence(day) == standing.evidence(day):
-                return partitions, logged
+    while True:
+        lock, paths = f"_ops/locks/{day.isoformat()}.lock", [commit_path(day), *_paths(day)]
+        standing, replaced, added = lake.alone(lock, paths, replace_them)
+        partitions, logged = partitions + replaced, logged + added
+        if latest().evidence(day) == standing.evidence(day):
+            return partitions, logged
 
 
 def publish_operations(
@@ -146,15 +150,25 @@ def _is_right(
         return False
     if rules not in (None, commit.rules) or texts not in (None, commit.texts):
         return False
-    return all(sizes.get(path) == stored.size for path, stored in commit.objects.items())
+    there = {path for path in _paths(commit.run_date) if path in sizes}
+    return there <= commit.objects.keys() and all(
+        sizes.get(path) == stored.size for path, stored in commit.objects.items()
+    )
 
 
-def _replace(lake: Storage, day: DecidedDay, standing: Standing, execution: Execution) -> tuple[Published, Published]:
-    """Replace what differs. Partitions before the record that vouches for them, a date's log before both are done."""
-    objects = _objects(lake, day, standing.rules.routing, execution.settings)
-    stale = {path: data for path, data in objects.items() if not lake.holds(path, data)}
-    surplus = [path for path in _paths(day.day) if path not in objects and lake.exists(path)]
+def _replace(
+    lake: Storage, files: Files, day: DecidedDay, standing: Standing, execution: Execution
+) -> tuple[Published, Published]:
+    """Replace what differs. Partitions before the record that vouches for them, a date's log before both are done.
+
+    A record left `writing` may be of a publisher that is still at it where nothing is locked: then every partition is
+    written, so that whatever it still wants to write is refused.
+    """
     before = read_commit(lake, day.day)
+    unsettled = before is not None and before.writing
+    objects = _objects(lake, day, standing.rules.routing, execution.settings)
+    stale = {path: data for path, data in objects.items() if unsettled or not files.holds(path, data)}
+    surplus = [path for path in _paths(day.day) if path not in objects and files.exists(path)]
     seq = before.seq if before is not None else 0
     record = Commit(
         run_date=day.day,
@@ -166,15 +180,14 @@ def _replace(lake: Storage, day: DecidedDay, standing: Standing, execution: Exec
         objects={path: _stored(data) for path, data in objects.items()},
     )
     if stale or surplus:
-        write_commit(lake, replace(record, writing=True, evidence=None, rules=None, texts=None))
-    for path, data in stale.items():
-        lake.write_atomic(path, data)
+        write_commit(files, replace(record, writing=True, evidence=None, rules=None, texts=None))
+    written = tuple(path for path, data in stale.items() if files.write_atomic(path, data))
     for path in surplus:
-        lake.delete(path)
+        files.delete(path)
     logged = _log(lake, day, standing.rules.routing, execution)
-    write_commit(lake, record)
-    unchanged = tuple(path for path in objects if path not in stale)
-    return Published(written=tuple(stale), unchanged=unchanged, removed=tuple(surplus)), logged
+    write_commit(files, record)
+    unchanged = tuple(path for path in objects if path not in written)
+    return Published(written=written, unchanged=unchanged, removed=tuple(surplus)), logged
 
 
 def _objects(lake: Storage, day: DecidedDay, routing: Routing, settings: Settings) -> dict[str, bytes]:

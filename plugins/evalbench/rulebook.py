@@ -10,7 +10,7 @@ from evalbench.exclusions import NOTHING_EXCLUDED, Exclusions, parse_exclusions
 from evalbench.policy import Policy, parse_policy
 from evalbench.routing import Routing, parse_routing
 from evalbench.settings import Settings, include_dir
-from evalbench.storage import Storage
+from evalbench.storage import local_path
 from evalbench.subjects import Rules
 from evalbench.summaries.prices import Prices, parse_prices
 
@@ -24,14 +24,14 @@ def read_rules(settings: Settings, baseline: str | None = None) -> Rules:
     Raises UsageError when a file isn't there, PolicyError when it can't be used.
     """
     shipped = include_dir() / "policies"
-    routing_path = _local(settings.routing) if settings.routing is not None else shipped / "routing.yaml"
+    routing_path = local_path(settings.routing) if settings.routing is not None else shipped / "routing.yaml"
     routing = parse_routing(_text(routing_path, "routing file"), str(routing_path))
     return Rules(
         routing=routing,
         policies=_policies(routing, routing_path, shipped),
-        override=_policy(_local(settings.policy)) if settings.policy is not None else None,
+        override=_policy(local_path(settings.policy)) if settings.policy is not None else None,
         baseline=baseline,
-        exclusions=_exclusions(_local(settings.exclude)) if settings.exclude is not None else NOTHING_EXCLUDED,
+        exclusions=_exclusions(local_path(settings.exclude)) if settings.exclude is not None else NOTHING_EXCLUDED,
     )
 
 
@@ -42,7 +42,7 @@ def read_prompt() -> str:
 
 def read_prices(settings: Settings) -> Prices:
     """The price table. Raises UsageError when the file isn't there, PolicyError when it can't be used."""
-    path = _local(settings.prices) if settings.prices is not None else include_dir() / "prices.yaml"
+    path = local_path(settings.prices) if settings.prices is not None else include_dir() / "prices.yaml"
     return parse_prices(_text(path, "price table"), str(path))
 
 
@@ -63,10 +63,6 @@ def _policy(path: Path) -> Policy:
 
 def _exclusions(path: Path) -> Exclusions:
     return parse_exclusions(_text(path, "exclusions file"), str(path))
-
-
-def _local(path: str) -> Path:
-    return Storage(path).root
 
 
 def _text(path: Path, what: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -33,11 +33,27 @@ class FailOnHold(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GoogleAccess:
+    """How this process shows itself to Google; asked only when Google is.
+
+    credentials: makes google.auth credentials. project: of those, None where they name none.
+    """
+
+    credentials: Callable[[], object]
+    project: Callable[[], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything the verbs take from outside.
 
-    runs, lake, routing, policy, exclude: local paths, None when not given (routing: the shipped one; policy: routing's;
-    exclude: no run is voided).
+    runs, lake: local paths or gs://bucket/prefix, None when not given. routing, policy, exclude: local paths, None when
+    not given (routing: the shipped one; policy: routing's; exclude: no run is voided). allowed_roots: which places
+    runs and lake may be in (`file`, `gs`, gs://bucket, gs://bucket/prefix); None: any of these.
+    google_connection: the Airflow connection that Cloud Storage and BigQuery are used with; None: Application Default
+    Credentials. google: what was found of it, never from the environment. bigquery_dataset: project.dataset that
+    follows the lake, None: none. bigquery_location: where that dataset is, or is made; None: where it is, or US.
+    bigquery_partition_filter: whether queries on its base tables must name dates.
     timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
     clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
     max_run_bytes: bigger run directories are quarantined.
@@ -52,6 +68,12 @@ class Settings:
     routing: str | None = None
     policy: str | None = None
     exclude: str | None = None
+    allowed_roots: tuple[str, ...] | None = None
+    google_connection: str | None = None
+    google: GoogleAccess | None = field(default=None, repr=False, compare=False)
+    bigquery_dataset: str | None = None
+    bigquery_location: str | None = None
+    bigquery_partition_filter: bool = False
     timezone: str = "UTC"
     grace_hours: float = 24.0
     clock: datetime | None = None
@@ -95,13 +117,12 @@ def load_settings(env: Mapping[str, str], overrides: Mapping[str, object] | None
     Raises UsageError naming the variable or option whose value can't be used. An empty variable counts as not set;
     variables this package doesn't know are somebody else's.
     """
-    known = {field.name for field in fields(Settings)}
     given: dict[str, tuple[str, object]] = {
-        name: (_variable(name), text) for name in known if (text := env.get(_variable(name), "").strip())
+        name: (_variable(name), text) for name in PARSERS if (text := env.get(_variable(name), "").strip())
     }
     for name, value in (overrides or {}).items():
-        if name not in known:
-            raise UsageError(f"{name} is no setting; known are {', '.join(sorted(known))}")
+        if name not in PARSERS:
+            raise UsageError(f"{name} is no setting; known are {', '.join(sorted(PARSERS))}")
         if value is not None:
             given[name] = (_option(name), value)
     return Settings(**{name: _parse(name, source, value) for name, (source, value) in given.items()})  # type: ignore[arg-type]
@@ -157,6 +178,23 @@ def _names(value: object) -> tuple[str, ...]:
     """`a, b`: names in order, or a list of them."""
     parts = value if isinstance(value, list | tuple) else str(value).split(",")
     return tuple(_word(part) for part in parts)
+
+
+def _roots(value: object) -> tuple[str, ...]:
+    """`file, gs://bucket/prefix`: kinds of places, buckets, or folders in them."""
+    parts = value if isinstance(value, list | tuple) else str(value).split(",")
+    roots = tuple(str(part).strip().rstrip("/") for part in parts)
+    for root in roots:
+        if root not in ("file", "gs") and not re.fullmatch(r"gs://[a-z0-9][a-z0-9._-]+(/[^/]+)*", root):
+            raise ValueError("expected file, gs, gs://bucket or gs://bucket/prefix, separated by commas")
+    return roots
+
+
+def _dataset(value: object) -> str:
+    text = str(value).strip()
+    if not re.fullmatch(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.[A-Za-z0-9_]{1,1024}", text):
+        raise ValueError("expected project.dataset")
+    return text
 
 
 def _timezone(value: object) -> str:
@@ -222,6 +260,11 @@ PARSERS: dict[str, Callable[[object], object]] = {
     "routing": _text,
     "policy": _text,
     "exclude": _text,
+    "allowed_roots": _roots,
+    "google_connection": _word,
+    "bigquery_dataset": _dataset,
+    "bigquery_location": _word,
+    "bigquery_partition_filter": _flag,
     "timezone": _timezone,
     "grace_hours": _hours,
     "clock": _instant,

@@ -13,7 +13,7 @@ from evalbench.errors import UsageError
 from evalbench.exclusions import Exclusion
 from evalbench.gate.case import LostRun, Subject
 from evalbench.lake.index import Index, IndexEntry, claims, missing_entries, read_segments, segments
-from evalbench.lake.verdicts import read_scored
+from evalbench.lake.verdicts import read_scored_runs
 from evalbench.ledger import ScoredRun
 from evalbench.report import Document, decision_document, document, is_provisional, run_document
 from evalbench.storage import Storage
@@ -24,8 +24,8 @@ RUNS_HELD = 64
 DAYS_HELD = 8
 """Decided days kept in memory: a night's report and its publishing decide a date once, a year's don't pile up."""
 
-Load = Callable[[str], ScoredRun]
-"""Facts key → run with its verdicts. Raises PipelineError when facts are missing or damaged."""
+Load = Callable[[Sequence[str]], list[ScoredRun]]
+"""Facts keys → runs with their verdicts. Raises PipelineError when facts are missing or damaged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,19 @@ class Latest:
 
 def loader(lake: Storage, *, store: bool) -> Load:
     """Runs from a lake, the last ones kept in memory. store: keep verdicts that had to be computed."""
-    return lru_cache(RUNS_HELD)(partial(read_scored, lake, store=store))
+    held: dict[str, ScoredRun] = {}
+
+    def load(facts: Sequence[str]) -> list[ScoredRun]:
+        missing = [key for key in facts if key not in held]
+        found = dict(zip(missing, read_scored_runs(lake, missing, store=store), strict=True))
+        for key in facts:
+            held[key] = held.pop(key) if key in held else found[key]
+        runs = [held[key] for key in facts]
+        for key in list(held)[:-RUNS_HELD]:
+            del held[key]
+        return runs
+
+    return load
 
 
 def changed_days(before: Standing, after: Standing) -> frozenset[date]:
@@ -222,7 +234,7 @@ def _decided_day(
     window = window_days(day, rules)
     found = [(entry.standing, entry) for before in window for entry in by_day.get(before, ())]
     stood = sorted((standing.run_time, entry.path or "", standing.facts) for standing, entry in found if standing)
-    runs = [load(facts) for _, _, facts in stood]
+    runs = load([facts for _, _, facts in stood])
     return DecidedDay(
         day=day,
         runs=tuple(s for s in runs if s.run.run_date == day and voided(s.run, rules) is None),

@@ -14,7 +14,7 @@ from evalbench.lake.texts import StoredText, TextState, owe, paid, read_text, re
 from evalbench.ledger import ScoredRun
 from evalbench.rulebook import read_prices, read_prompt
 from evalbench.settings import Settings, SummariesMode
-from evalbench.storage import Storage
+from evalbench.storage import Storage, lake_of
 from evalbench.summaries.access import DEFAULT_MODELS, Access, Login, Offline, choose
 from evalbench.summaries.answer import Answer, render
 from evalbench.summaries.check import EMPTY, Checked, check
@@ -71,7 +71,7 @@ class Writer:
         models = settings.summary_models or (DEFAULT_MODELS[way.mode] if isinstance(way, Access) else ())
         template = read_prompt()
         return cls(
-            lake=Storage(settings.require_lake()),
+            lake=lake_of(settings),
             mode=mode,
             way=way,
             gemini=Gemini(way, models, deadline_s=settings.summary_deadline_s) if isinstance(way, Access) else None,

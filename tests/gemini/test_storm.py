@@ -19,7 +19,7 @@ from evalbench import pipeline
 from evalbench.lake.verdicts import read_scored
 from evalbench.ledger import ScoredRun
 from evalbench.settings import Settings
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 from evalbench.summaries.access import Access, Login, Secret
 from evalbench.summaries.digest import digest_of
 from evalbench.summaries.gemini import Gemini
@@ -126,7 +126,7 @@ def thousand(root: Path, sample_runs: Path, tmp_path: Path) -> tuple[Settings, l
     used = settings(tmp_path / "runs", tmp_path / "lake", root, summaries="gemini")
     plan = pipeline.discover(used)
     facts = [pipeline.score(used, plan, entry.run_key).facts for entry in plan.to_score]
-    runs = [read_scored(Storage(used.require_lake()), ref) for ref in facts if ref is not None]
+    runs = [read_scored(LocalStorage(used.require_lake()), ref) for ref in facts if ref is not None]
     return used, [named(runs[number % len(runs)], f"storm-{number:04}") for number in range(RUNS)]
 
 

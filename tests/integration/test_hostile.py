@@ -203,7 +203,7 @@ def test_killed_anywhere_it_is_made_whole_by_the_next_run(tmp_path: Path) -> Non
     run(runs, quiet)
     whole = promised(quiet)
     script = (
-        "import os, sys; from evalbench.storage import Storage; from evalbench.cli import main\n"
+        "import os, sys; from evalbench.storage import LocalStorage; from evalbench.cli import main\n"
         "left = [int(sys.argv.pop(1))]; sync = os.fsync\n"
         "def fsync(handle):\n"
         "    left[0] -= 1\n"

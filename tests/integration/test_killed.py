@@ -13,7 +13,7 @@ from tests.publishers import dag_run, entry, score
 
 from evalbench import nightly, pipeline
 from evalbench.lake.index import compact, read_index, segments, write_segment
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 
 NIGHT, NEXT_NIGHT = "scheduled__2026-12-02", "scheduled__2026-12-03"
 OF_THE_NIGHT = ("_ops/reports/", "trends/run_states/", "trends/accounting/")
@@ -42,8 +42,8 @@ def test_a_write_is_whole_or_was_never_begun(tmp_path: Path, verb: str, there: b
     def write(lake: Path) -> Work:
         lake.mkdir()
         if there:
-            Storage(str(lake)).create("facts/a", OLD)
-        return partial(getattr(Storage(str(lake)), verb), "facts/a", *(() if verb == "delete" else (NEW,)))
+            LocalStorage(str(lake)).create("facts/a", OLD)
+        return partial(getattr(LocalStorage(str(lake)), verb), "facts/a", *(() if verb == "delete" else (NEW,)))
 
     def end(lake: Path, cut: Cut) -> None:
         work = write(lake)
@@ -132,8 +132,8 @@ def test_publishing_killed_anywhere_is_made_good(tmp_path: Path) -> None:
 def test_compacting_killed_anywhere_loses_no_entry(tmp_path: Path) -> None:
     """At no moment, and compacting again ends with one segment."""
 
-    def filled(path: Path) -> Storage:
-        lake = Storage(str(path))
+    def filled(path: Path) -> LocalStorage:
+        lake = LocalStorage(str(path))
         for name in "abcdef":
             write_segment(lake, [entry(name)])
         return lake
@@ -160,7 +160,7 @@ def test_what_killed_writers_left_is_removed_after_a_day(tmp_path: Path) -> None
     pipeline.run(settings(runs, lake))
     before = tables(lake)
     for path in ("commits/2026-11-30.json", "facts/key/content.parquet", "index/hash.parquet"):
-        assert dies(Cut(below=lake, number=1, after=False), partial(Storage(str(lake)).create, path, NEW))
+        assert dies(Cut(below=lake, number=1, after=False), partial(LocalStorage(str(lake)).create, path, NEW))
     left = sorted(lake.rglob(".tmp-*"))
     assert ["commits", "facts", "index"] == [path.relative_to(lake).parts[0] for path in left]
     for temporary, age in zip(left, (DAY_S - 600, DAY_S + 600, 30 * DAY_S), strict=True):

@@ -19,7 +19,7 @@ from evalbench.errors import StorageError, UsageError
 from evalbench.forgetting import forget
 from evalbench.lake.index import read_index
 from evalbench.settings import Settings
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 
 DAY, NEXT = date(2026, 11, 28), date(2026, 11, 29)
 _opened: list[str] = []
@@ -392,7 +392,7 @@ def test_a_forgotten_run_is_in_no_derived_object(used: Settings, tmp_path: Path)
     pipeline.run(used)
     done = forget(used, "purge-me")
     assert ("purge-me", 1, (DAY,)) == (done.run_id, done.directories, done.dates)
-    key = next(entry.run_key for entry in read_index(Storage(str(lake))).values() if entry.forgotten)
+    key = next(entry.run_key for entry in read_index(LocalStorage(str(lake))).values() if entry.forgotten)
     write_run(runs, "purge-me", verified=False)
     for name, data in files(lake, but=()).items():
         rows = str(pq.read_table(lake / name, partitioning=None).to_pylist()) if name.endswith(".parquet") else ""
@@ -420,7 +420,7 @@ def test_forgetting_can_be_repeated_after_an_interruption(
         raise OSError("no space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Storage, "delete", full)
+        patch.setattr(LocalStorage, "delete", full)
         with pytest.raises(OSError, match="no space"):
             forget(used, "purge-me")
     forget(used, "purge-me")

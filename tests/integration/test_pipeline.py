@@ -15,7 +15,7 @@ from evalbench.errors import GateHeldError, PipelineError, PolicyError, UsageErr
 from evalbench.lake.plans import read_plan
 from evalbench.lake.reports import read_report
 from evalbench.settings import Settings, load_settings
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 from evalbench.summaries.offline import OFFLINE_VERSION
 
 AFTER = "2026-12-02T06:00:00Z"
@@ -241,7 +241,7 @@ def test_every_verb_can_run_in_a_process_of_its_own(
     """With nothing handed on but the plan's name, the lake ends as one call leaves it."""
     used = settings(sample_runs, tmp_path, root)
     plan_id = pipeline.discover(used, plan_id="scheduled__2026-12-01").plan_id
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     for entry in read_plan(lake, plan_id).to_score:
         pipeline.score(used, read_plan(lake, plan_id), entry.run_key)
         ((_, written),) = pipeline.summarize(used, read_plan(lake, plan_id), [entry.run_key])
@@ -392,10 +392,10 @@ def test_a_lost_run_is_quarantined_and_fails_the_pipeline_after_the_others(root:
     used = settings(runs, lake, root)
     plan = pipeline.discover(used, plan_id="manual__2026-12-01T02:00:00+00:00")
     pipeline.score(used, plan, plan.entries[0].run_key)
-    gate = pipeline.decide(used, read_plan(Storage(str(lake)), plan.plan_id))
+    gate = pipeline.decide(used, read_plan(LocalStorage(str(lake)), plan.plan_id))
     pipeline.publish(used, gate)
     assert {"task_lost": 1} == gate.accounting.quarantined
-    report = read_report(Storage(str(lake)), plan.plan_id)
+    report = read_report(LocalStorage(str(lake)), plan.plan_id)
     assert {
         ("agent-1", "2026-11-28"): "PASS",
         ("agent-2", "2026-11-28"): "INSUFFICIENT_EVIDENCE",

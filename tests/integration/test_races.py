@@ -14,7 +14,7 @@ from tests.publishers import add_entries, command, dag_run, half_dates, score
 
 from evalbench import nightly, pipeline
 from evalbench.lake.index import claims, compact, read_index
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 
 ROUNDS = 20
 FEWER_ROUNDS = 10
@@ -177,7 +177,7 @@ def test_two_policies(root: Path, tmp_path: Path) -> None:
 
 def test_writers_of_the_index_beside_one_that_compacts(tmp_path: Path) -> None:
     """Whatever was added is there from then on, for everybody, though segments vanish all the time."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     names = [[f"{writer}-{number}" for number in range(40)] for writer in range(3)]
     stop = FORKS.Event()
     compacting = start(partial(until, stop, partial(compact, lake, most=0)))

@@ -21,7 +21,7 @@ from evalbench.ledger import ScoredRun
 from evalbench.policy import Policy
 from evalbench.sinks.decision_log import append_decisions, entry_path
 from evalbench.sinks.parquet import Published, partition_bytes
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 from evalbench.tables import PUBLISHED_TABLES, table_named
 from evalbench.trends import CodeVersions, Row, decision_log_rows, partition_rows
 from evalbench.trends.decision_log import evidence_hash, log_id
@@ -51,7 +51,7 @@ def rows(
 def logged(lake: Path, runs: Sequence[ScoredRun], by: Iterable[Policy] = (), hours: int = 0, **more: Any) -> Published:
     """Append the decisions over these runs, decided some hours into the night."""
     entries = rows(runs, by, NIGHT + timedelta(hours=hours), **more)
-    return append_decisions(Storage(str(lake)), DAY, entries)
+    return append_decisions(LocalStorage(str(lake)), DAY, entries)
 
 
 def night(lake: Path, runs: Sequence[ScoredRun], by: Policy | None = None, hours: int = 0) -> None:
@@ -217,15 +217,15 @@ def test_only_the_same_subject_and_date_is_superseded(tmp_path: Path) -> None:
     later = run(trial("t1"), run_id="r3", run_key="k3", run_time=datetime(2026, 3, 3, 9, tzinfo=UTC))
     logged(tmp_path, [GOOD])
     logged(tmp_path, [GOOD, other], hours=1)
-    append_decisions(Storage(str(tmp_path)), date(2026, 3, 3), rows([later], day=date(2026, 3, 3)))
+    append_decisions(LocalStorage(str(tmp_path)), date(2026, 3, 3), rows([later], day=date(2026, 3, 3)))
     assert [None, None, None] == [entry["supersedes"] for entry in entries(tmp_path)]
 
 
 def test_the_order_of_rows_changes_no_byte(tmp_path: Path) -> None:
     """Two policies at once, in either order: the same files, the later name after the earlier."""
     both = rows([GOOD], [policy(), STRICTER])
-    append_decisions(Storage(str(tmp_path / "a")), DAY, both)
-    append_decisions(Storage(str(tmp_path / "b")), DAY, both[::-1])
+    append_decisions(LocalStorage(str(tmp_path / "a")), DAY, both)
+    append_decisions(LocalStorage(str(tmp_path / "b")), DAY, both[::-1])
     assert bytes_below(tmp_path / "a") == bytes_below(tmp_path / "b")
     assert [None, both[0]["log_id"]] == [entry["supersedes"] for entry in entries(tmp_path / "a")]
 
@@ -295,7 +295,7 @@ def test_changed_code_shows(tmp_path: Path) -> None:
     night(tmp_path, [GOOD])
     newer = replace(VERSIONS, gate="2")
     items = decided_on(DAY, [GOOD], [policy()])
-    publish_partition(Storage(str(tmp_path)), DAY, partition_rows(DAY, [GOOD], items, [], NO_ROUTES, newer))
+    publish_partition(LocalStorage(str(tmp_path)), DAY, partition_rows(DAY, [GOOD], items, [], NO_ROUTES, newer))
     logged(tmp_path, [GOOD], hours=1, versions=newer)
     assert ("PASS", "PASS", False, False, False, True, 2) == changed(tmp_path)
 
@@ -311,7 +311,7 @@ def test_a_decision_that_is_gone_is_a_change(tmp_path: Path) -> None:
     """Its runs were taken away: nothing is decided now, and no flag claims to know why."""
     night(tmp_path, [GOOD])
     empty = partition_rows(DAY, [], [], [], NO_ROUTES, VERSIONS)
-    publish_partition(Storage(str(tmp_path)), DAY, empty)
+    publish_partition(LocalStorage(str(tmp_path)), DAY, empty)
     assert ("PASS", None, True, None, None, None, 1) == changed(tmp_path)
 
 

@@ -17,7 +17,7 @@ from evalbench.errors import PipelineError, UsageError
 from evalbench.lake.commits import Commit, read_commits, write_commit
 from evalbench.sinks.duckdb import ATTEMPTS, query
 from evalbench.sinks.parquet import partition_path
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 from evalbench.tables import table_named
 from evalbench.trends import EntryState, Row, operational_rows
 
@@ -32,7 +32,7 @@ class Publisher:
     """Publishes DAY in two steps, so that a reader can come in between, under the commit protocol."""
 
     def __init__(self, lake: Path) -> None:
-        self.lake = Storage(str(lake))
+        self.lake = LocalStorage(str(lake))
         self.seq = count(1)
 
     def commit(self, *, writing: bool) -> None:
@@ -102,25 +102,27 @@ def never(seconds: float) -> None:
 
 def test_a_settled_lake_answers_at_once(publisher: Publisher, tmp_path: Path) -> None:
     """No pause, no second reading."""
-    assert (1, 1) == counts(query(str(tmp_path), COUNTS, publisher.commits, never))
+    assert (1, 1) == counts(query(LocalStorage(str(tmp_path)), COUNTS, publisher.commits, never))
 
 
 def test_a_lake_without_commit_records_answers(tmp_path: Path) -> None:
     """An earlier version wrote none."""
     publish(tmp_path, ONE, [policy()])
-    assert (1, 1) == counts(query(str(tmp_path), COUNTS, Publisher(tmp_path).commits, never))
+    assert (1, 1) == counts(query(LocalStorage(str(tmp_path)), COUNTS, Publisher(tmp_path).commits, never))
 
 
 def test_a_date_being_written_is_waited_for(publisher: Publisher, tmp_path: Path) -> None:
     """Asked in the middle of publishing: the answer is the one after it."""
     publisher.start(two())
-    assert (2, 4) == counts(query(str(tmp_path), COUNTS, publisher.commits, lambda _: publisher.finish(two())))
+    assert (2, 4) == counts(
+        query(LocalStorage(str(tmp_path)), COUNTS, publisher.commits, lambda _: publisher.finish(two()))
+    )
 
 
 def test_a_date_written_while_it_was_read_is_read_again(publisher: Publisher, tmp_path: Path) -> None:
     """Publishing began after the reader had looked: what it read, two runs of one trial, is no answer."""
     commits = after_first(publisher.commits, lambda: publisher.start(two()))
-    assert (2, 4) == counts(query(str(tmp_path), COUNTS, commits, lambda _: publisher.finish(two())))
+    assert (2, 4) == counts(query(LocalStorage(str(tmp_path)), COUNTS, commits, lambda _: publisher.finish(two())))
 
 
 def test_a_date_published_within_one_reading_is_read_again(publisher: Publisher, tmp_path: Path) -> None:
@@ -132,7 +134,7 @@ def test_a_date_published_within_one_reading_is_read_again(publisher: Publisher,
 
     waited: list[float] = []
     commits = after_first(publisher.commits, publish_at_once)
-    assert (2, 4) == counts(query(str(tmp_path), COUNTS, commits, waited.append))
+    assert (2, 4) == counts(query(LocalStorage(str(tmp_path)), COUNTS, commits, waited.append))
     assert 1 == len(waited)
 
 
@@ -141,14 +143,14 @@ def test_a_date_published_for_the_first_time_is_read_again(tmp_path: Path) -> No
     (tmp_path / "trends").mkdir()
     publisher = Publisher(tmp_path)
     commits = after_first(publisher.commits, lambda: publisher.start(two()))
-    assert (2, 4) == counts(query(str(tmp_path), COUNTS, commits, lambda _: publisher.finish(two())))
+    assert (2, 4) == counts(query(LocalStorage(str(tmp_path)), COUNTS, commits, lambda _: publisher.finish(two())))
 
 
 def test_a_damaged_partition_of_a_settled_lake_is_an_error_at_once(publisher: Publisher, tmp_path: Path) -> None:
     """Nobody is writing: asking again wouldn't help."""
     (tmp_path / partition_path(table_named("runs"), DAY)).write_bytes(b"torn")
     with pytest.raises(PipelineError, match="can't be read"):
-        query(str(tmp_path), COUNTS, publisher.commits, never)
+        query(LocalStorage(str(tmp_path)), COUNTS, publisher.commits, never)
 
 
 def test_an_error_while_a_date_was_published_is_no_answer(publisher: Publisher, tmp_path: Path) -> None:
@@ -163,7 +165,7 @@ def test_an_error_while_a_date_was_published_is_no_answer(publisher: Publisher, 
         publisher.start(two())
         publisher.finish(two())
 
-    assert (2, 4) == counts(query(str(tmp_path), COUNTS, after_first(publisher.commits, tear), mend))
+    assert (2, 4) == counts(query(LocalStorage(str(tmp_path)), COUNTS, after_first(publisher.commits, tear), mend))
 
 
 def test_a_file_that_is_gone_afterwards_is_no_error(publisher: Publisher, tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_a_file_that_is_gone_afterwards_is_no_error(publisher: Publisher, tmp_pa
         return publisher.commits()
 
     waited: list[float] = []
-    assert (1, 1) == counts(query(str(tmp_path), COUNTS, commits, waited.append))
+    assert (1, 1) == counts(query(LocalStorage(str(tmp_path)), COUNTS, commits, waited.append))
     assert 1 == len(waited)
 
 
@@ -189,7 +191,7 @@ def test_an_interrupted_publishing_is_named(publisher: Publisher, tmp_path: Path
     waited: list[float] = []
     said = "2026-03-02 is being published, or its publishing was interrupted; let the pipeline finish, or run it again"
     with pytest.raises(PipelineError, match=said):
-        query(str(tmp_path), COUNTS, publisher.commits, waited.append)
+        query(LocalStorage(str(tmp_path)), COUNTS, publisher.commits, waited.append)
     assert [0.1] * (ATTEMPTS - 1) == waited
 
 
@@ -201,23 +203,23 @@ def test_a_date_that_never_settles_is_named(publisher: Publisher, tmp_path: Path
         return publisher.commits()
 
     with pytest.raises(PipelineError, match="2026-03-02 was published while it was read, again and again"):
-        query(str(tmp_path), "SELECT run_id FROM runs", restless, lambda _: None)
+        query(LocalStorage(str(tmp_path)), "SELECT run_id FROM runs", restless, lambda _: None)
 
 
 def test_what_only_grows_can_be_read_meanwhile(publisher: Publisher, tmp_path: Path) -> None:
     """The pipeline's own book-keeping answers in the middle of publishing: nothing of it is replaced."""
     entries = [EntryState(path="a", state="ignored", reason="no_run_files")]
     rows = operational_rows(DAY, "p", entries, {("listed", None): 1}, NO_ROUTES, VERSIONS)
-    publish_partition(Storage(str(tmp_path)), DAY, rows)
+    publish_partition(LocalStorage(str(tmp_path)), DAY, rows)
     publisher.start(two())
-    found = query(str(tmp_path), "SELECT path FROM run_states", publisher.commits, never)
+    found = query(LocalStorage(str(tmp_path)), "SELECT path FROM run_states", publisher.commits, never)
     assert [{"path": "a"}] == found.to_pylist()
 
 
 def test_a_wrong_question_is_answered_at_once(publisher: Publisher, tmp_path: Path) -> None:
     """An error over a settled lake is not asked again."""
     with pytest.raises(UsageError, match="nonsense"):
-        query(str(tmp_path), "SELECT nonsense FROM runs", publisher.commits, never)
+        query(LocalStorage(str(tmp_path)), "SELECT nonsense FROM runs", publisher.commits, never)
 
 
 def test_a_reader_beside_a_publisher_never_sees_a_mixed_date(publisher: Publisher, tmp_path: Path) -> None:
@@ -243,7 +245,7 @@ def test_a_reader_beside_a_publisher_never_sees_a_mixed_date(publisher: Publishe
 
     def answers() -> Iterator[tuple[int, ...]]:
         while not done.is_set():
-            yield counts(query(str(tmp_path), COUNTS, commits, settled.wait))
+            yield counts(query(LocalStorage(str(tmp_path)), COUNTS, commits, settled.wait))
 
     threading.Thread(target=publish_in_turn, daemon=True).start()
     assert {(1, 1), (2, 4)} == set(answers())

@@ -31,7 +31,7 @@ from evalbench.ledger import (
 )
 from evalbench.sinks.duckdb import query
 from evalbench.sinks.parquet import partition_path
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 from evalbench.tables import PUBLISHED_TABLES, TABLES, VIEWS, table_named
 
 ATTESTED = STRICT + (
@@ -359,15 +359,21 @@ def test_a_spoiled_value_is_found(tmp_path: Path, table: str, column: str, value
     scored = [run(trial("t1", calls=(call(), call(1))), trial("t2", cost=estimated))]
     rows = rows_of(DAY, scored, [policy()])
     rows[table][0] |= {column: value}
-    publish_partition(Storage(str(tmp_path)), DAY, rows)
+    publish_partition(LocalStorage(str(tmp_path)), DAY, rows)
     assert mismatches(tmp_path)
+
+
+def published_nothing(lake: Path) -> None:
+    """A lake whose tables have no files."""
+    (lake / "trends").mkdir()
+    (lake / "trends" / "notes.txt").touch()
 
 
 @pytest.mark.parametrize("name", [*(table.name for table in TABLES), *(view.name for view in VIEWS)])
 def test_an_empty_lake_answers_with_no_rows(tmp_path: Path, name: str) -> None:
     """Tables without files have their columns and no rows, and every view stands on them."""
-    (tmp_path / "trends").mkdir()
-    found = query(str(tmp_path), f"SELECT * FROM {name}", dict)
+    published_nothing(tmp_path)
+    found = query(LocalStorage(str(tmp_path)), f"SELECT * FROM {name}", dict)
     assert 0 == found.num_rows
     assert found.num_columns > 0
 
@@ -376,7 +382,10 @@ def test_every_table_can_be_read(tmp_path: Path) -> None:
     """Declared columns in declared order; run_date is a date, not a text made from a folder's name."""
     publish(tmp_path, [run(trial())], [policy()])
     for table in PUBLISHED_TABLES:
-        assert list(table.column_names) == query(str(tmp_path), f"SELECT * FROM {table.name}", dict).column_names
+        assert (
+            list(table.column_names)
+            == query(LocalStorage(str(tmp_path)), f"SELECT * FROM {table.name}", dict).column_names
+        )
     assert [{"run_date": DAY}] == ask(tmp_path, "SELECT DISTINCT run_date FROM trials")
 
 
@@ -431,16 +440,16 @@ def test_only_one_select_over_the_tables_is_answered(tmp_path: Path, sql: str, m
     publish(tmp_path, [run(trial())], [policy()])
     before = bytes_below(tmp_path)
     with pytest.raises(UsageError, match=message) as caught:
-        query(str(tmp_path), sql.format(lake=tmp_path), dict)
+        query(LocalStorage(str(tmp_path)), sql.format(lake=tmp_path), dict)
     assert 1 == len(str(caught.value).splitlines())
     assert before == bytes_below(tmp_path)
 
 
 def test_an_error_names_what_there_is(tmp_path: Path) -> None:
     """A misspelt table: the answer lists tables and views."""
-    (tmp_path / "trends").mkdir()
+    published_nothing(tmp_path)
     with pytest.raises(UsageError) as caught:
-        query(str(tmp_path), "SELECT * FROM trails", dict)
+        query(LocalStorage(str(tmp_path)), "SELECT * FROM trails", dict)
     names = [*(table.name for table in TABLES), *(view.name for view in VIEWS)]
     assert [] == [name for name in names if name not in str(caught.value)]
 
@@ -450,19 +459,19 @@ def test_a_damaged_partition_is_a_pipeline_error(tmp_path: Path) -> None:
     publish(tmp_path, [run(trial())], [policy()])
     (tmp_path / partition_path(table_named("calls"), DAY)).write_bytes(b"PAR1")
     with pytest.raises(PipelineError, match=r"calls: a partition can't be read: .*; delete the file"):
-        query(str(tmp_path), "SELECT * FROM calls", dict)
+        query(LocalStorage(str(tmp_path)), "SELECT * FROM calls", dict)
     assert [{"n": 1}] == ask(tmp_path, "SELECT COUNT(*) AS n FROM trials")
 
 
 def test_a_place_without_tables_is_a_usage_error(tmp_path: Path) -> None:
     """The message says what to do."""
     with pytest.raises(UsageError, match="run the pipeline first"):
-        query(str(tmp_path / "nowhere"), "SELECT 1", dict)
+        query(LocalStorage(str(tmp_path / "nowhere")), "SELECT 1", dict)
 
 
 def test_all_tables_and_views_are_listed(tmp_path: Path) -> None:
     """SHOW TABLES is a question too."""
-    (tmp_path / "trends").mkdir()
+    published_nothing(tmp_path)
     names = [*(table.name for table in TABLES), *(view.name for view in VIEWS)]
     assert sorted(names) == [row["name"] for row in ask(tmp_path, "SHOW TABLES")]
 

@@ -10,7 +10,7 @@ from evalbench.lake.facts import decode_run, encode_run, facts_key, read_facts, 
 from evalbench.lake.verdicts import read_scored, verdicts_key, write_verdicts
 from evalbench.ledger import Run
 from evalbench.scoring import score_run
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 
 HOW = reading("1", "UTC", True)
 
@@ -22,7 +22,7 @@ def example() -> Run:
 
 def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     """Decimals, instants, enumerations and absences survive; the head alone lacks the trials."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     key = write_facts(lake, example(), HOW)
     assert example() == read_facts(lake, key)
     assert () == read_head(lake, key).trials
@@ -36,7 +36,7 @@ def test_the_same_run_gives_the_same_bytes() -> None:
 
 def test_facts_are_written_once(tmp_path: Path) -> None:
     """A second write under the same name leaves the first."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     key = write_facts(lake, example(), HOW)
     before = lake.read(key)
     assert key == write_facts(lake, run(trial("other")).run, HOW)
@@ -60,7 +60,7 @@ def test_the_name_changes_with_everything_that_can_change_the_facts() -> None:
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"not parquet at all"])
 def test_damaged_facts_say_what_to_do(tmp_path: Path, damage: bytes) -> None:
     """The error names the file and the way out."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     key = write_facts(lake, example(), HOW)
     lake.write_atomic(key, damage)
     for read in (read_facts, read_head):
@@ -70,7 +70,7 @@ def test_damaged_facts_say_what_to_do(tmp_path: Path, damage: bytes) -> None:
 
 def test_facts_cut_in_the_middle_are_damaged(tmp_path: Path) -> None:
     """No prefix of an object passes for one."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     key = write_facts(lake, example(), HOW)
     lake.write_atomic(key, lake.read(key)[:-20])
     with pytest.raises(PipelineError, match="damaged"):
@@ -80,12 +80,12 @@ def test_facts_cut_in_the_middle_are_damaged(tmp_path: Path) -> None:
 def test_missing_facts_say_what_to_do(tmp_path: Path) -> None:
     """A run the index knows and the lake lost is no silent gap in a decision."""
     with pytest.raises(PipelineError, match=r"gone.*run the pipeline"):
-        read_facts(Storage(str(tmp_path)), "facts/x/y.parquet")
+        read_facts(LocalStorage(str(tmp_path)), "facts/x/y.parquet")
 
 
 def test_verdicts_come_back_or_are_computed_from_facts(tmp_path: Path) -> None:
     """Without stored verdicts the facts give the same ones; they are kept only when asked."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     facts = write_facts(lake, example(), HOW)
     scored = score_run(example())
     assert scored == read_scored(lake, facts)
@@ -97,7 +97,7 @@ def test_verdicts_come_back_or_are_computed_from_facts(tmp_path: Path) -> None:
 
 def test_verdicts_stand_beside_their_facts(tmp_path: Path) -> None:
     """The key of verdicts is the key of the facts and what computed them."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     facts = write_facts(lake, example(), HOW)
     key = write_verdicts(lake, facts, score_run(example()))
     assert key.startswith(facts.replace("facts/", "verdicts/").removesuffix("parquet"))
@@ -105,7 +105,7 @@ def test_verdicts_stand_beside_their_facts(tmp_path: Path) -> None:
 
 def test_damaged_verdicts_say_what_to_do(tmp_path: Path) -> None:
     """They can be deleted: they are computed again."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     facts = write_facts(lake, example(), HOW)
     lake.write_atomic(write_verdicts(lake, facts, score_run(example())), b"broken")
     with pytest.raises(PipelineError, match=r"verdicts/.*damaged.*delete it"):

@@ -24,7 +24,7 @@ from evalbench.lake.index import (
 )
 from evalbench.lake.plans import Plan
 from evalbench.ledger import RunState
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 
 READING = "1-abc"
 OUT = Disposition.OUT_OF_RANGE
@@ -72,7 +72,7 @@ def paths(index: Index) -> Iterable[str | None]:
 
 def test_segments_only_grow_and_their_union_is_the_index(tmp_path: Path) -> None:
     """A new lake has an empty index; what two writers add without knowing of each other is there; twice is once."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     assert {} == read_index(lake)
     write_segment(lake, updated({}, [state("a")], READING, plan()))
     write_segment(lake, updated({}, [state("b")], READING, plan()))
@@ -84,7 +84,7 @@ def test_segments_only_grow_and_their_union_is_the_index(tmp_path: Path) -> None
 
 def test_a_damaged_segment_is_named(tmp_path: Path) -> None:
     """The operator learns which file to look at."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     lake.create(f"index/{'0' * 64}.parquet", b"no parquet")
     lake.create("index/.DS_Store", b"somebody else's")
     with pytest.raises(PipelineError, match=r"index/0+.parquet.*damaged.*restore it from a backup"):
@@ -93,7 +93,7 @@ def test_a_damaged_segment_is_named(tmp_path: Path) -> None:
 
 def test_compacting_keeps_the_union_and_removes_the_rest(tmp_path: Path) -> None:
     """One segment says what many said; below the limit nothing is touched."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     index: Index = {}
     for number in range(6):
         entries = updated(index, [state("a", content=f"c{number}"), state(f"b{number}")], READING, plan())

@@ -17,7 +17,7 @@ from evalbench.lake.plans import (
     write_plan,
     write_result,
 )
-from evalbench.storage import Storage
+from evalbench.storage import LocalStorage
 
 
 def entry(name: str, size: int = 1, disposition: Disposition = Disposition.PLANNED) -> DirectoryState:
@@ -32,7 +32,10 @@ def plan(*entries: DirectoryState) -> Plan:
 
 def test_a_plan_and_its_results_come_back(tmp_path: Path) -> None:
     """What discover wrote is what decide reads; a result that never came is absent."""
-    lake, made = Storage(str(tmp_path)), plan(entry("a"), entry("b"), entry("c", disposition=Disposition.UNCHANGED))
+    lake, made = (
+        LocalStorage(str(tmp_path)),
+        plan(entry("a"), entry("b"), entry("c", disposition=Disposition.UNCHANGED)),
+    )
     write_plan(lake, made)
     assert made == read_plan(lake, "p")
     result = entry("a", disposition=Disposition.SCORED)
@@ -42,7 +45,7 @@ def test_a_plan_and_its_results_come_back(tmp_path: Path) -> None:
 
 def test_a_new_plan_forgets_the_results_of_an_earlier_attempt(tmp_path: Path) -> None:
     """An attempt's results never pass for the next one's."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     write_plan(lake, plan(entry("a")))
     write_result(lake, "p", entry("a", disposition=Disposition.SCORED))
     write_plan(lake, plan(entry("a")))
@@ -51,7 +54,7 @@ def test_a_new_plan_forgets_the_results_of_an_earlier_attempt(tmp_path: Path) ->
 
 def test_a_missing_or_damaged_plan_fails_closed(tmp_path: Path) -> None:
     """Without a plan nobody knows what should have arrived."""
-    lake = Storage(str(tmp_path))
+    lake = LocalStorage(str(tmp_path))
     with pytest.raises(PipelineError, match="start again from discover"):
         read_plan(lake, "p")
     lake.write_atomic("_ops/plans/p.json", b"{")

@@ -1,6 +1,7 @@
 """Storage: create-only and atomic in the lake, wary in the runs root."""
 
 import os
+import re
 import resource
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from evalbench.errors import PipelineError, UsageError
-from evalbench.storage import Storage
+from evalbench.settings import Settings
+from evalbench.storage import LocalStorage, open_storage
 
 MEGABYTE = 1024 * 1024
 
 
-def storage(folder: Path) -> Storage:
+def storage(folder: Path) -> LocalStorage:
     """A storage over a folder."""
-    return Storage(str(folder))
+    return LocalStorage(str(folder))
 
 
 def test_create_never_rewrites(tmp_path: Path) -> None:
@@ -72,11 +74,49 @@ def test_a_key_never_leaves_the_root(tmp_path: Path, path: str) -> None:
         storage(tmp_path).write_atomic(path, b"x")
 
 
-@pytest.mark.parametrize("root", ["gs://bucket/prefix", "s3://bucket", "file:///tmp/x"])
+@pytest.mark.parametrize(
+    "root",
+    ["s3://bucket", "https://bucket.example/runs", "file:///srv/runs", "gs:/bucket/runs", "gs://", "gs://Bucket/x",
+     "gs://connection@bucket/x", "gs://bucket/a//b", "gs://bucket/a/../b"],
+)  # fmt: skip
 def test_other_stores_are_refused_clearly(root: str) -> None:
-    """A URL is not taken for a strange local folder."""
-    with pytest.raises(UsageError, match="local"):
-        Storage(root)
+    """A URL that isn't a bucket's is not taken for a strange local folder."""
+    with pytest.raises(UsageError, match=f"{re.escape(root)}.*give"):
+        open_storage(root, Settings())
+
+
+def test_a_place_is_opened_by_its_name() -> None:
+    """A path is a folder, gs:// a prefix; nothing is asked of Google for that."""
+    assert ["runs", "gs://my-bucket/nightly/runs", "gs://my-bucket"] == [
+        str(open_storage(root, Settings())) for root in ("runs", "gs://my-bucket/nightly/runs/", "gs://my-bucket")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "root", "may"),
+    [
+        (None, "runs", True),
+        (None, "gs://any-bucket", True),
+        (("file",), "runs", True),
+        (("file",), "gs://any-bucket", False),
+        (("gs",), "gs://any-bucket/x", True),
+        (("gs",), "runs", False),
+        (("file", "gs://mine/nightly"), "gs://mine/nightly/runs", True),
+        (("gs://mine/nightly",), "gs://mine/nightly", True),
+        (("gs://mine/nightly",), "gs://mine/nightly2", False),
+        (("gs://mine/nightly",), "gs://mine", False),
+        (("gs://mine",), "gs://mine-too/x", False),
+        (("gs://mine",), "gs://mine/x", True),
+    ],
+)
+def test_only_places_the_operator_allows_are_opened(allowed: tuple[str, ...] | None, root: str, may: bool) -> None:
+    """By scheme, bucket and prefix; the refusal names the list."""
+    settings = Settings(allowed_roots=allowed)
+    if may:
+        assert root == str(open_storage(root, settings))
+        return
+    with pytest.raises(UsageError, match="not allowed; EVALBENCH_ALLOWED_ROOTS has"):
+        open_storage(root, settings)
 
 
 def test_a_lake_that_cannot_be_written_says_where(tmp_path: Path) -> None:
@@ -172,7 +212,7 @@ def test_what_cannot_be_read_is_a_state(tmp_path: Path) -> None:
     assert storage(tmp_path).read_directory("run", MEGABYTE).problem == "unreadable"
 
 
-class Busy(Storage):
+class Busy(LocalStorage):
     """A storage whose run directory is written to while it is read."""
 
     def _read_at_most(self, path: Path, size: int) -> bytes:

@@ -19,7 +19,7 @@ from evalbench.decimals import digits
 from evalbench.errors import UsageError
 from evalbench.lake.commits import read_commits
 from evalbench.sinks.duckdb import query
-from evalbench.storage import Storage
+from evalbench.storage import lake_of
 
 NULL = "NULL"
 FORMATS = ("table", "csv", "json")
@@ -28,8 +28,8 @@ FORMATS = ("table", "csv", "json")
 def query_verb(sql: str, overrides: Mapping[str, object], output: str) -> int:
     """Run one statement over a lake's tables and views and print its rows. Raises UsageError."""
     form = one_of(output, "--format", FORMATS)
-    lake = settings_from(overrides).require_lake()
-    rows = query(lake, sql, partial(read_commits, Storage(lake)))
+    lake = lake_of(settings_from(overrides))
+    rows = query(lake, sql, partial(read_commits, lake))
     repeated = [name for name, count in Counter(rows.column_names).items() if count > 1]
     if repeated:
         raise UsageError(f"column {repeated[0]!r} appears twice; give each an alias of its own")

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 from evalbench.cli.inputs import settings_from
 from evalbench.cli.render_run import doctor_page, score_page
@@ -19,6 +18,7 @@ from evalbench.report import run_document
 from evalbench.rulebook import read_rules
 from evalbench.scoring import score_run
 from evalbench.settings import Settings
+from evalbench.storage import open_storage
 
 SHOWN_RUNS = 3
 
@@ -57,21 +57,21 @@ def doctor_verb(directory: str, overrides: Mapping[str, object], *, as_json: boo
     return 0
 
 
-def _runs_in(directory: Path) -> list[str]:
+def _runs_in(directory: str, settings: Settings) -> list[str]:
     """Children that look like run directories."""
-    children = sorted(child for child in directory.iterdir() if child.is_dir() and not child.is_symlink())
-    return [child.name for child in children if recognise([file.name for file in child.iterdir()]) is not None]
+    children = open_storage(directory, settings).list_run_directories()
+    return [child.path for child in children if child.ignored is None and recognise(child.files) is not None]
 
 
 def _read(directory: str, settings: Settings) -> tuple[Snapshot, ScoredRun | NotARun]:
     """The directory's bytes and what they say now: no grace, an unfinished run is read as far as it got."""
-    storage, name = locate(directory)
+    storage, name = locate(directory, settings)
     taken = take(storage, name, settings.max_run_bytes)
     if isinstance(taken, NotARun):
         raise UsageError(f"{directory}: {taken.reason}: {taken.message}")
     snapshot = taken.snapshot
     read = read_directory(snapshot, replace(read_options(settings), grace=timedelta(0)))
-    if isinstance(read, NotARun) and read.disposition == "ignored" and (runs := _runs_in(Path(directory))):
+    if isinstance(read, NotARun) and read.disposition == "ignored" and (runs := _runs_in(directory, settings)):
         one = f"{directory} is a folder of runs ({few(runs, SHOWN_RUNS)}); give one of them"
         raise UsageError(f"{one}, or all of them to `evalbench run`")
     return snapshot, read if isinstance(read, NotARun) else score_run(read)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from evalbench.canonical import sha256_json
-from evalbench.lake.objects import read_json, to_json
-from evalbench.storage import Storage
+from evalbench.lake.objects import read_json, read_jsons, to_json
+from evalbench.storage import Files, Storage
 
 FOLDER = "commits"
 RECORD = re.compile(rf"{FOLDER}/\d{{4}}-\d\d-\d\d\.json")
@@ -60,10 +60,12 @@ def read_commit(lake: Storage, day: date) -> Commit | None:
 
 def read_commits(lake: Storage) -> dict[date, Commit]:
     """Every date's record. Raises PipelineError when one is damaged."""
-    found = (read_json(lake, path, Commit) for path in lake.paths(FOLDER) if RECORD.fullmatch(path))
-    return {commit.run_date: commit for commit in found if commit is not None}
+    found = read_jsons(lake, [path for path in lake.paths(FOLDER) if RECORD.fullmatch(path)], Commit)
+    return {commit.run_date: commit for commit in found.values()}
 
 
-def write_commit(lake: Storage, commit: Commit) -> None:
-    """Replace a date's record."""
-    lake.write_atomic(commit_path(commit.run_date), to_json(commit))
+def write_commit(files: Files, commit: Commit) -> None:
+    """Replace a date's record, unless it says so already."""
+    path, data = commit_path(commit.run_date), to_json(commit)
+    if not files.holds(path, data):
+        files.write_atomic(path, data)

@@ -59,13 +59,18 @@ def write_facts(lake: Storage, run: Run, how: str) -> str:
 
 def read_facts(lake: Storage, key: str) -> Run:
     """A run from the lake. Raises PipelineError when the object is missing or damaged."""
-    try:
-        return decode_run(lake.read(key))
-    except FileNotFoundError as error:
+    return facts_from(lake, key, lake.read_many([key]).get(key))
+
+
+def facts_from(lake: Storage, key: str, data: bytes | None) -> Run:
+    """A run from what the lake holds under a key, None for nothing. Raises PipelineError as `read_facts` does."""
+    if data is None:
         raise PipelineError(
             f"{lake}/{key}: these facts are gone; run the pipeline over the runs again,"
             " or, where their directory is gone too, restore the file or `evalbench forget` the run"
-        ) from error
+        )
+    try:
+        return decode_run(data)
     except DAMAGED as error:
         raise damaged(lake, key, error) from error
 

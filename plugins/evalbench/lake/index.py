@@ -110,16 +110,15 @@ def read_segments(lake: Storage) -> tuple[tuple[str, ...], Index]:
     """(names of the segments, their union). Raises PipelineError when one is damaged."""
     for _ in range(ATTEMPTS):
         names = segments(lake)
-        try:
-            return names, merged(entry for name in names for entry in _read_segment(lake, name))
-        except FileNotFoundError:
-            continue  # compacted meanwhile: its entries are in another segment
+        found = lake.read_many(names)
+        if len(found) == len(names):  # else one was compacted meanwhile: its entries are in another segment
+            return names, merged(entry for name, data in found.items() for entry in _decoded(lake, name, data))
     raise damaged(lake, FOLDER, FileNotFoundError("segments vanish while they are read"))
 
 
 def every_entry(lake: Storage) -> list[IndexEntry]:
     """Also those that later looks superseded, as far as they weren't compacted away."""
-    return [entry for name in segments(lake) for entry in _read_segment(lake, name)]
+    return [entry for name, data in lake.read_many(segments(lake)).items() for entry in _decoded(lake, name, data)]
 
 
 def write_segment(lake: Storage, entries: Iterable[IndexEntry]) -> str | None:
@@ -201,8 +200,7 @@ def forgotten(entry: IndexEntry) -> IndexEntry:
     )
 
 
-def _read_segment(lake: Storage, name: str) -> list[IndexEntry]:
-    data = lake.read(name)
+def _decoded(lake: Storage, name: str, data: bytes) -> list[IndexEntry]:
     try:
         return [msgspec.json.decode(record.payload, type=IndexEntry) for record in decode_records(data)]
     except DAMAGED as error:

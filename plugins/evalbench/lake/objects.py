@@ -1,5 +1,6 @@
 """Objects of the lake as canonical JSON, and what is said of one that can't be read back."""
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 import msgspec
@@ -17,10 +18,17 @@ def to_json(value: object) -> bytes:
 
 def read_json(lake: Storage, path: str, kind: type[_Kind]) -> _Kind | None:
     """A record stored as JSON, None when there is none. Raises PipelineError when it is damaged."""
+    return read_jsons(lake, [path], kind).get(path)
+
+
+def read_jsons(lake: Storage, paths: Iterable[str], kind: type[_Kind]) -> dict[str, _Kind]:
+    """Those records that are there, by path. Raises PipelineError when one is damaged."""
+    return {path: _decoded(lake, path, data, kind) for path, data in lake.read_many(paths).items()}
+
+
+def _decoded(lake: Storage, path: str, data: bytes, kind: type[_Kind]) -> _Kind:
     try:
-        return msgspec.json.decode(lake.read(path), type=kind)
-    except FileNotFoundError:
-        return None
+        return msgspec.json.decode(data, type=kind)
     except msgspec.MsgspecError as error:
         raise damaged(lake, path, error) from error
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 from evalbench.accounting import DirectoryState, Disposition
 from evalbench.canonical import sha256_text
 from evalbench.errors import PipelineError
-from evalbench.lake.objects import read_json, to_json
+from evalbench.lake.objects import read_json, read_jsons, to_json
 from evalbench.storage import Storage
 
 
@@ -121,8 +121,8 @@ def write_result(lake: Storage, plan_id: str, result: DirectoryState) -> None:
 
 def read_results(lake: Storage, plan: Plan) -> dict[str, DirectoryState]:
     """The results that came back, by run key. Raises PipelineError when one is damaged."""
-    found = ((entry.run_key, read_result(lake, plan.plan_id, entry.run_key)) for entry in plan.to_score)
-    return {run_key: result for run_key, result in found if result is not None}
+    paths = {_result_path(plan.plan_id, entry.run_key): entry.run_key for entry in plan.to_score}
+    return {paths[path]: result for path, result in read_jsons(lake, paths, DirectoryState).items()}
 
 
 def read_result(lake: Storage, plan_id: str, run_key: str) -> DirectoryState | None:

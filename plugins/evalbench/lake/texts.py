@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from evalbench.lake.objects import read_json, to_json
+from evalbench.lake.objects import read_json, read_jsons, to_json
 from evalbench.storage import Storage
 
 FOLDER = "summaries"
@@ -58,9 +58,8 @@ def read_text(lake: Storage, digest_hash: str, writer: str) -> StoredText | None
 
 def read_texts(lake: Storage, digest_hash: str) -> Mapping[str, StoredText]:
     """Every summary of these numbers by writer, sorted. Raises PipelineError when one is damaged."""
-    writers = [PurePosixPath(path).stem for path in lake.paths(f"{FOLDER}/{digest_hash}")]
-    found = {writer: read_text(lake, digest_hash, writer) for writer in writers}
-    return {writer: text for writer, text in found.items() if text is not None}
+    found = read_jsons(lake, lake.paths(f"{FOLDER}/{digest_hash}"), StoredText)
+    return {PurePosixPath(path).stem: text for path, text in found.items()}
 
 
 def write_text(lake: Storage, writer: str, text: StoredText) -> StoredText:
@@ -75,8 +74,8 @@ def write_text(lake: Storage, writer: str, text: StoredText) -> StoredText:
 
 def texts_of(lake: Storage, run_id: str) -> list[str]:
     """Where the summaries of a run are, of whichever numbers. Raises PipelineError for a damaged one."""
-    found = ((path, read_json(lake, path, StoredText)) for path in lake.paths(FOLDER) if path.endswith(".json"))
-    return [path for path, text in found if text is not None and text.run_id == run_id]
+    found = read_jsons(lake, [path for path in lake.paths(FOLDER) if path.endswith(".json")], StoredText)
+    return [path for path, text in found.items() if text.run_id == run_id]
 
 
 def owe(lake: Storage, run_key: str) -> None:

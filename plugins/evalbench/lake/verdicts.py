@@ -3,12 +3,14 @@
 `verdicts/<run_key>/<content>.<reading>.<scoring>.parquet`: a changed evaluator makes new objects and reads no run file.
 """
 
+from collections.abc import Iterator, Sequence
+
 import msgspec
 
-from evalbench.lake.facts import DAMAGED, read_facts
+from evalbench.lake.facts import DAMAGED, facts_from
 from evalbench.lake.objects import damaged, to_json
 from evalbench.lake.records import Record, decode_records, encode_records
-from evalbench.ledger import ScoredRun, Verdict
+from evalbench.ledger import Run, ScoredRun, Verdict
 from evalbench.scoring import score_run, scoring_digest
 from evalbench.storage import Storage
 
@@ -47,14 +49,27 @@ def read_scored(lake: Storage, facts: str, *, store: bool = False) -> ScoredRun:
 
     Raises PipelineError when facts are missing, or facts or verdicts are damaged.
     """
-    run = read_facts(lake, facts)
-    key = verdicts_key(facts)
-    if not lake.exists(key):
-        scored = score_run(run)
-        if store:
-            write_verdicts(lake, facts, scored)
-        return scored
+    return next(read_scored_runs(lake, [facts], store=store))
+
+
+def read_scored_runs(lake: Storage, facts: Sequence[str], *, store: bool) -> Iterator[ScoredRun]:
+    """Several runs as `read_scored` gives one, in the order asked for; their objects are read at once."""
+    found = lake.read_many([*facts, *map(verdicts_key, facts)])
+    for key in facts:
+        run = facts_from(lake, key, found.get(key))
+        verdicts = found.get(verdicts_key(key))
+        yield _judged(lake, key, run, store=store) if verdicts is None else _scored(lake, key, run, verdicts)
+
+
+def _judged(lake: Storage, facts: str, run: Run, *, store: bool) -> ScoredRun:
+    scored = score_run(run)
+    if store:
+        write_verdicts(lake, facts, scored)
+    return scored
+
+
+def _scored(lake: Storage, facts: str, run: Run, verdicts: bytes) -> ScoredRun:
     try:
-        return ScoredRun(run=run, verdicts=decode_verdicts(lake.read(key)))
+        return ScoredRun(run=run, verdicts=decode_verdicts(verdicts))
     except DAMAGED as error:
-        raise damaged(lake, key, error) from error
+        raise damaged(lake, verdicts_key(facts), error) from error

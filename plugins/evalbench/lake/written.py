@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from evalbench.accounting import Written
-from evalbench.lake.objects import read_json, to_json
+from evalbench.lake.objects import read_json, read_jsons, to_json
 from evalbench.storage import Storage
 
 FOLDER = "_ops/written"
@@ -18,8 +18,7 @@ def write_written(lake: Storage, plan_id: str, run_key: str, written: Written) -
 
 def read_written(lake: Storage, plan_id: str, run_keys: Iterable[str]) -> list[Written]:
     """What became of the summaries of these runs, as far as they were written. Raises PipelineError when damaged."""
-    found = (read_json(lake, _path(plan_id, run_key), Written) for run_key in run_keys)
-    return [written for written in found if written is not None]
+    return list(read_jsons(lake, [_path(plan_id, run_key) for run_key in run_keys], Written).values())
 
 
 def _path(plan_id: str, run_key: str) -> str:

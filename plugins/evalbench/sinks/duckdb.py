@@ -6,9 +6,11 @@ and after it was read, and none of them said that its date was being written; ot
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import duckdb
@@ -35,6 +37,9 @@ _SETTINGS = ("SET TimeZone = 'UTC'", "SET temp_directory = ''", "SET parquet_met
 # Nothing but the partitions can be read, nothing is fetched, and the settings can't be changed back.
 _LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
 
+PARTITION = re.compile(r"trends/\w+/run_date=[^/]+/[^/]+\.parquet")
+BROUGHT_AT_ONCE = 64
+"""Files of a remote lake held in memory at a time."""
 ATTEMPTS = 50
 PAUSE_S = 0.1
 """How often a question is asked while dates are being published, and how long to wait in between."""
@@ -53,14 +58,28 @@ Commits = Callable[[], Mapping[date, CommitRecord]]
 """Reads every date's commit record; a lake of an earlier version has none."""
 
 
-def connect(lake: str, about: str = "") -> duckdb.DuckDBPyConnection:
-    """An in-memory database with a view per table and per file of include/sql; a table without files has no rows.
+class TableStore(Protocol):
+    """The part of a storage that asking needs."""
 
-    about: a statement; when it names any, only the tables and views that it needs are made, since each costs a look
-    into every partition. Only partition files can be read. Neither writing them is prevented here, nor that they are
-    replaced while they are read: see `query`. Raises PipelineError when a partition can't be read.
+    def uri(self, path: str, /) -> str | None:
+        """The address of a file that isn't on this machine."""
+
+    def sizes(self, prefix: str, /) -> dict[str, int]:
+        """Bytes of every file below a folder, by path."""
+
+    def read_many(self, paths: Iterable[str], /) -> dict[str, bytes]:
+        """The bytes of those files that are there."""
+
+
+def connect(folder: str, about: str = "") -> duckdb.DuckDBPyConnection:
+    """An in-memory database over the lake in a folder: a view per table and per file of include/sql.
+
+    A table without files has no rows. about: a statement; when it names any, only the tables and views that it needs
+    are made, since each costs a look into every partition. Only partition files can be read. Neither writing them is
+    prevented here, nor that they are replaced while they are read: see `query`. Raises PipelineError when a partition
+    can't be read.
     """
-    trends = _trends(lake)
+    trends = Path(folder).absolute() / "trends"
     views = _views()
     needed = _needed(about, views)
     connection = duckdb.connect(
@@ -92,10 +111,6 @@ def _add_table(connection: duckdb.DuckDBPyConnection, table: Table, trends: Path
         raise PipelineError(f"{what}; delete the file and publish its date again") from error
 
 
-def _trends(lake: str) -> Path:
-    return Path(lake).absolute() / "trends"
-
-
 def _views() -> dict[str, str]:
     """The SQL of every view, in the order in which they build on each other."""
     return {view.name: (include_dir() / "sql" / f"{view.name}.sql").read_text(encoding="utf-8") for view in VIEWS}
@@ -115,33 +130,33 @@ def _words(sql: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", sql.lower()))
 
 
-def query(lake: str, sql: str, commits: Commits, sleep: Callable[[float], object] = time.sleep) -> pa.Table:
+def query(lake: TableStore, sql: str, commits: Commits, sleep: Callable[[float], object] = time.sleep) -> pa.Table:
     """The rows of one SELECT over a lake's tables and views, never from a date that is half published.
 
-    commits: reads this lake's commit records; they are asked only about tables whose partitions are replaced. Raises
-    UsageError in one line when there is no lake, or the statement isn't a single SELECT or can't be answered;
-    PipelineError when a partition can't be read, or a date stays half published.
+    commits: reads this lake's commit records; they are asked only about tables whose partitions are replaced. A lake in
+    a bucket is brought here first, as far as the statement may read it. Raises UsageError in one line when there is no
+    lake, or the statement isn't a single SELECT or can't be answered; PipelineError when a partition can't be read, or
+    a date stays half published.
     """
-    trends = _trends(lake)
-    if not trends.is_dir():
-        raise UsageError(f"{lake}: no published tables here; run the pipeline first, or name its lake")
     needed = _needed(sql, _views())
     read_commits = commits if needed & _REPLACED else dict[date, CommitRecord]
     unsettled = ""
     for attempt in range(ATTEMPTS):
         if attempt:
             sleep(PAUSE_S)
-        before, files = read_commits(), _files(trends, needed)
+        before, files = read_commits(), _files(lake, needed)
+        if not files and not lake.sizes("trends"):
+            raise UsageError(f"{lake}: no published tables here; run the pipeline first, or name its lake")
         if writing := [day for day, record in before.items() if record.writing]:
             unsettled = f"{_dates(writing)} is being published, or its publishing was interrupted"
             continue
-        answer = _answer(lake, sql)
+        answer = _answer(lake, files, sql)
         after = read_commits()
         if changed := [day for day in {**before, **after} if before.get(day) != after.get(day)]:
             unsettled = f"{_dates(changed)} was published while it was read, again and again"
         elif isinstance(answer, pa.Table):
             return answer
-        elif files == _files(trends, needed):
+        elif files == _files(lake, needed):
             raise answer
         else:
             unsettled = str(answer)
@@ -154,10 +169,10 @@ def _dates(days: Iterable[date]) -> str:
     return f"{first}, and {len(more)} more," if more else str(first)
 
 
-def _answer(lake: str, sql: str) -> pa.Table | EvalbenchError:
+def _answer(lake: TableStore, files: Sequence[str], sql: str) -> pa.Table | EvalbenchError:
     """The rows, or why there are none: which of both counts shows only afterwards."""
     try:
-        with connect(lake, sql) as connection:
+        with _folder(lake, files) as folder, connect(folder, sql) as connection:
             return _rows(connection, sql)
     except EvalbenchError as error:
         return error
@@ -166,6 +181,21 @@ def _answer(lake: str, sql: str) -> pa.Table | EvalbenchError:
         answer = UsageError(f"{str(error).splitlines()[0]} (tables and views: {names})")
         answer.__cause__ = error
         return answer
+
+
+@contextmanager
+def _folder(lake: TableStore, files: Sequence[str]) -> Iterator[str]:
+    """The folder of a local lake; for one elsewhere a temporary copy of these files."""
+    if lake.uri("") is None:
+        yield str(lake)
+        return
+    with TemporaryDirectory(prefix="evalbench-query-") as folder:
+        for batch in range(0, len(files), BROUGHT_AT_ONCE):
+            for path, data in lake.read_many(files[batch : batch + BROUGHT_AT_ONCE]).items():
+                target = Path(folder, path)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+        yield folder
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
@@ -180,7 +210,7 @@ def _select(table: Table, trends: Path) -> str:
     """The declared columns of every partition; a column that older files don't have yet is null in their rows."""
     typed = ", ".join(f"NULL::{DUCKDB_TYPES[column.type]} AS {_name(column)}" for column in table.columns)
     nothing = f"SELECT {typed} WHERE false"
-    files = _files(trends, (table.name,))
+    files = sorted((trends / table.name).glob("run_date=*/*.parquet"))
     if not files:
         return nothing
     paths = ", ".join(_quoted(str(path)) for path in files)
@@ -188,9 +218,10 @@ def _select(table: Table, trends: Path) -> str:
     return f"{nothing} UNION ALL BY NAME FROM read_parquet([{paths}], {options})"
 
 
-def _files(trends: Path, names: Iterable[str]) -> list[Path]:
-    """The files of these tables."""
-    return sorted(path for name in names for path in (trends / name).glob("run_date=*/*.parquet"))
+def _files(lake: TableStore, names: Iterable[str]) -> list[str]:
+    """The partition files of these tables."""
+    found = (path for name in names for path in lake.sizes(f"trends/{name}"))
+    return sorted(path for path in found if PARTITION.fullmatch(path))
 
 
 def _name(column: Column) -> str:

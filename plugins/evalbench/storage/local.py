@@ -1,76 +1,37 @@
-"""Places where run directories are read and the lake is written. Local paths in this version."""
+"""Local folders as a place of runs and lake."""
 
 import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import TypeVar
 
-from evalbench.canonical import sha256_json
-from evalbench.errors import PipelineError, StorageError, UsageError
+from evalbench.errors import PipelineError, StorageError
+from evalbench.storage.base import (
+    DirectoryFiles,
+    Files,
+    FileStamp,
+    ListedEntry,
+    changed_while_read,
+    digest_of,
+    inside,
+    problem,
+    too_large,
+)
 
 TEMPORARY = ".tmp-"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStamp:
-    """What a listing tells of a file. stamp: another one whenever its content may be another."""
-
-    size: int
-    stamp: str
+_Result = TypeVar("_Result")
 
 
-def hint_of(files: Mapping[str, FileStamp]) -> str:
-    """One hash over what a listing tells of some files: while it is the same, nobody wrote to them."""
-    return sha256_json(sorted((name, file.size, file.stamp) for name, file in files.items()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedEntry:
-    """One child of the runs root, and the regular files directly inside it.
-
-    ignored: why it can't be a run directory, None when it may be one. problem: `unreadable` or `link_outside_root`, why
-    its files can't be trusted as a whole, with a message.
-    """
-
-    path: str
-    ignored: str | None = None
-    files: Mapping[str, FileStamp] = field(default_factory=dict)
-    problem: str | None = None
-    message: str = ""
-
-    @property
-    def size(self) -> int:
-        """Bytes in all files."""
-        return sum(file.size for file in self.files.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryFiles:
-    """The regular files directly inside a directory, taken once, and what was listed of each.
-
-    problem: why they can't be trusted as a whole: `unreadable`, `too_large`, `changed_while_read`, `link_outside_root`
-    (files is then empty), None when they can.
-    """
-
-    files: dict[str, bytes] = field(default_factory=dict)
-    stamps: Mapping[str, FileStamp] = field(default_factory=dict)
-    newest_mtime: datetime | None = None
-    problem: str | None = None
-    message: str = ""
-
-
-class Storage:
-    """Files under one local root, by POSIX path relative to it."""
+class LocalStorage:
+    """Files under one local root."""
 
     def __init__(self, root: str) -> None:
-        """Take a local path. Raises UsageError for a URL: other stores aren't supported in this version."""
-        if "://" in root:
-            raise UsageError(f"{root}: this version reads and writes local folders only; give a local path")
         self.root = Path(root)
 
     def __str__(self) -> str:
@@ -78,6 +39,13 @@ class Storage:
         return str(self.root)
 
     # -- the lake ------------------------------------------------------------------------------------------------
+
+    def is_there(self) -> bool:
+        """Whether the folder is there."""
+        return self.root.is_dir()
+
+    def uri(self, path: str) -> None:
+        """None: only this machine sees its files."""
 
     def read(self, path: str) -> bytes:
         """The bytes of a file. Raises FileNotFoundError, and StorageError when it is there and can't be read."""
@@ -88,6 +56,14 @@ class Storage:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise StorageError(f"{self._at(path)}: can't be read ({reason}); check its rights") from error
+
+    def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of those files that are there, in the order asked for."""
+        found = {}
+        for path in paths:
+            with suppress(FileNotFoundError):
+                found[path] = self.read(path)
+        return found
 
     def exists(self, path: str) -> bool:
         """Whether a file is there."""
@@ -144,6 +120,10 @@ class Storage:
                 found[path] = self._at(path).stat().st_size
         return found
 
+    def digests(self, prefix: str) -> dict[str, str]:
+        """A digest of every file below a folder, by path; each is read."""
+        return {path: digest_of(data) for path, data in self.read_many(self.paths(prefix)).items()}
+
     def delete(self, path: str) -> bool:
         """Remove a file. False when it wasn't there."""
         try:
@@ -170,6 +150,11 @@ class Storage:
         written_now.unlink()
         return sum(_remove_older(path, oldest) for path in left)
 
+    def alone(self, lock: str, paths: Collection[str], action: Callable[[Files], _Result]) -> _Result:
+        """Do something while others wait for the lock of this name."""
+        with self.exclusive(lock):
+            return action(self)
+
     @contextmanager
     def exclusive(self, path: str) -> Iterator[None]:
         """Hold the lock of this name: nobody else does meanwhile. It is freed when its holder ends, however it ends."""
@@ -187,10 +172,7 @@ class Storage:
             os.close(handle)
 
     def _at(self, path: str) -> Path:
-        parts = PurePosixPath(path)
-        if parts.is_absolute() or ".." in parts.parts:
-            raise PipelineError(f"{path}: not a path inside {self.root}")
-        return self.root / parts
+        return self.root / inside(self.root, path)
 
     def _write_temporary(self, target: Path, data: bytes) -> Path:
         """The data, synced to disk, in a temporary file beside the target."""
@@ -256,22 +238,22 @@ class Storage:
         if not self.root.is_dir():
             raise StorageError(f"{self.root}: the runs folder is gone; check its mount")
         if folder.is_symlink():
-            return _problem("link_outside_root", f"{path} became a link; links are not followed")
+            return problem("link_outside_root", f"{path} became a link; links are not followed")
         try:
             before = self._stats(folder)
             if outside := _outside(before):
-                return _problem("link_outside_root", _links_out(path, outside))
+                return problem("link_outside_root", _links_out(path, outside))
             stamps = _stamps(before)
             size = sum(file.size for file in stamps.values())
             if size > max_bytes:
-                return _problem("too_large", too_large(path, size, max_bytes))
+                return problem("too_large", too_large(path, size, max_bytes))
             names = [name for name in stamps if only is None or name in only]
             files = {name: self._read_at_most(folder / name, stamps[name].size) for name in names}
             after = self._stats(folder)
         except OSError as error:
-            return _problem("unreadable", _unreadable(path, error))
+            return problem("unreadable", _unreadable(path, error))
         if stamps != _stamps(after) or any(len(files[name]) != stamps[name].size for name in names):
-            return _problem("changed_while_read", f"{path} changed while it was read; it is read again next time")
+            return changed_while_read(path)
         newest = max((info.st_mtime_ns for info in before.values() if info is not None), default=None)
         newest = folder.stat().st_mtime_ns if newest is None else newest
         mtime = datetime.fromtimestamp(newest // 1_000_000_000, tz=UTC)
@@ -318,21 +300,12 @@ class Storage:
             return file.read(size + 1)
 
 
-def too_large(path: str, size: int, max_bytes: int) -> str:
-    """What is said of a directory that isn't read because of its size."""
-    return f"{path} holds {size} bytes, more than max_run_bytes ({max_bytes})"
-
-
 def _unreadable(path: str, error: OSError) -> str:
     return f"{path} can't be read ({error.strerror or type(error).__name__}); check its rights"
 
 
 def _links_out(path: str, name: str) -> str:
     return f"{path}/{name} links out of the runs root"
-
-
-def _problem(problem: str, message: str) -> DirectoryFiles:
-    return DirectoryFiles(problem=problem, message=message)
 
 
 def _outside(stats: Mapping[str, os.stat_result | None]) -> str | None:

@@ -1,0 +1,66 @@
+"""Google's client of Cloud Storage, and its errors in our words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+import requests
+from google.api_core import exceptions as api
+from google.auth import exceptions as auth
+from google.cloud import storage
+from google.cloud.storage.exceptions import DataCorruption
+
+from evalbench.errors import PipelineError, StorageError, UsageError
+from evalbench.settings import GoogleAccess
+
+WORKERS = 8
+"""Requests at a time in one process."""
+
+
+@lru_cache(maxsize=8)
+def client_of(access: GoogleAccess | None) -> storage.Client:
+    """A client, one for each way of access. Raises UsageError without credentials."""
+    try:
+        credentials = access.credentials() if access is not None else None
+        return storage.Client(project=None, credentials=credentials)
+    except auth.GoogleAuthError as error:
+        raise _no_credentials(error) from error
+
+
+def _no_credentials(error: Exception) -> UsageError:
+    return UsageError(
+        f"no Google credentials for Cloud Storage ({type(error).__name__}); name an Airflow connection in"
+        " EVALBENCH_GOOGLE_CONNECTION, give the machine a service account, or log in with"
+        " `gcloud auth application-default login`"
+    )
+
+
+@contextmanager
+def told(where: str) -> Iterator[None]:
+    """Google's errors as ours. where: the address of what was asked for.
+
+    FileNotFoundError for what isn't there. PreconditionFailed, a lost race, is the caller's.
+    """
+    try:
+        yield
+    except api.PreconditionFailed:
+        raise
+    except api.NotFound as error:
+        raise FileNotFoundError(where) from error
+    except (api.Forbidden, api.Unauthorized) as error:
+        raise PipelineError(
+            f"{where}: refused by Cloud Storage ({error.code}); give the identity that runs this the role that"
+            " docs/deploy.md names for it"
+        ) from error
+    except auth.DefaultCredentialsError as error:
+        raise _no_credentials(error) from error
+    except api.ClientError as error:
+        if error.code == api.TooManyRequests.code:
+            raise _passing(where, error) from error
+        raise PipelineError(f"{where}: Cloud Storage can't serve this ({error.code} {error.message})") from error
+    except (api.GoogleAPIError, auth.GoogleAuthError, requests.RequestException, DataCorruption, OSError) as error:
+        raise _passing(where, error) from error
+
+
+def _passing(where: str, error: Exception) -> StorageError:
+    return StorageError(f"{where}: Cloud Storage failed ({type(error).__name__}); try again")
