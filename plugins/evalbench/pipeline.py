@@ -92,7 +92,7 @@ def discover(
         )
     name = plan_id_of(plan_id) if plan_id is not None else new_plan_id()
     plan = Plan(plan_id=name, since=since, until=until, own=own, entries=entries, gone=_gone(index, entries))
-    plan = replace(plan, entries=tuple(_left_out(intake, plan, entry) for entry in entries))
+    plan = replace(plan, entries=tuple(intake.runs.at_once(lambda entry: _left_out(intake, plan, entry), entries)))
     plan = replace(plan, owed=() if plan.ranged else _owed(intake.lake, plan))
     write_plan(intake.lake, plan)
     return plan

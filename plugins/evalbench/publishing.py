@@ -124,10 +124,11 @@ def publish_operations(
     today, found = execution.now.date(), list(states)
     counts = Counter((state.disposition.value, _reason(state)) for state in found)
     told = [_told(state, rules) for state in (*found, *gone)]
+    news = [state for state in told if state.disposition not in UNTOLD or state.reason == EXCLUDED]
     rows = operational_rows(
         today,
         execution.plan_id,
-        [_entry(lake, state) for state in told if state.disposition not in UNTOLD or state.reason == EXCLUDED],
+        lake.at_once(lambda state: _entry(lake, state), news),
         {("listed", None): len(found), **counts},
         rules.routing,
         VERSIONS,
@@ -181,7 +182,8 @@ def _replace(
     )
     if stale or surplus:
         write_commit(files, replace(record, writing=True, evidence=None, rules=None, texts=None))
-    written = tuple(path for path, data in stale.items() if files.write_atomic(path, data))
+    wrote = lake.at_once(lambda item: files.write_atomic(*item), stale.items())
+    written = tuple(path for path, done in zip(stale, wrote, strict=True) if done)
     for path in surplus:
         files.delete(path)
     logged = _log(lake, day, standing.rules.routing, execution)
@@ -194,7 +196,7 @@ def _objects(lake: Storage, day: DecidedDay, routing: Routing, settings: Setting
     """A date's partition files; a date without runs and decisions has none."""
     if not day.runs and not day.decided:
         return {}
-    texts = [stored_summary(lake, scored, settings) for scored in day.runs]
+    texts = lake.at_once(lambda scored: stored_summary(lake, scored, settings), day.runs)
     return partition_objects(day.day, partition_rows(day.day, day.runs, day.decided, texts, routing, VERSIONS))
 
 

@@ -101,8 +101,7 @@ def plan_path(plan_id: str) -> str:
 
 def write_plan(lake: Storage, plan: Plan) -> None:
     """Store a plan, and forget results of an earlier attempt under the same name."""
-    for old in lake.paths(f"_ops/results/{plan.plan_id}"):
-        lake.delete(old)
+    lake.at_once(lake.delete, lake.paths(f"_ops/results/{plan.plan_id}"))
     lake.write_atomic(plan_path(plan.plan_id), to_json(plan))
 
 

@@ -12,6 +12,7 @@ import google_crc32c
 from evalbench.canonical import sha256_json
 from evalbench.errors import PipelineError
 
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
@@ -131,6 +132,9 @@ class Storage(Protocol):
 
     def remove_unfinished(self, age: timedelta, /) -> int:
         """Remove what killed writers left, as far as it is older than this; how many files."""
+
+    def at_once(self, work: Callable[[_Item], _Result], items: Iterable[_Item], /) -> list[_Result]:
+        """The results of work that mostly waits for this place, in order; a few at a time where waiting is long."""
 
     # -- the runs root -------------------------------------------------------------------------------------------
 

@@ -71,7 +71,12 @@ class GcsStorage:
 
     def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
         """The bytes of those that are there; a few requests at a time."""
-        return {path: data for path, data in _at_once(self._read_or_none, paths) if data is not None}
+        found = list(paths)
+        return {
+            path: data
+            for path, data in zip(found, self.at_once(self._read_or_none, found), strict=True)
+            if data is not None
+        }
 
     def exists(self, path: str) -> bool:
         """Whether an object is there."""
@@ -124,9 +129,15 @@ class GcsStorage:
         """None: an upload that isn't finished is no object."""
         return 0
 
+    def at_once(self, work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+        """The results in order, `WORKERS` at a time."""
+        with ThreadPoolExecutor(WORKERS) as pool:
+            return list(pool.map(work, items))
+
     def known(self, paths: Iterable[str]) -> dict[str, Blob | None]:
         """What Cloud Storage tells of each of these objects now, None for one that isn't there."""
-        return dict(_at_once(self._look, paths))
+        found = list(paths)
+        return dict(zip(found, self.at_once(self._look, found), strict=True))
 
     def write_if(self, path: str, data: bytes, before: Blob | None) -> Blob:
         """Replace an object if it still is what it was; what it is now. Raises PreconditionFailed when it isn't."""
@@ -173,13 +184,14 @@ class GcsStorage:
             if not before:
                 return problem("unreadable", f"{path} can't be read (nothing is there any more)")
             wanted = [blob for name, blob in before.items() if name and (only is None or name in only)]
-            read = dict(_at_once(lambda blob: self._read_listed(blob, max_bytes), wanted))
+            read = self.at_once(lambda blob: self._read_listed(blob, max_bytes), wanted)
             after = self._directly_inside(path)
         except FileNotFoundError as error:
             raise StorageError(f"{self}: the bucket is gone; check its name") from error
-        if None in read.values() or _written(before) != _written(after):
+        if None in read or _written(before) != _written(after):
             return changed_while_read(path)
-        files = {blob.name.rpartition("/")[2]: data for blob, data in read.items() if data is not None}
+        names = (blob.name.rpartition("/")[2] for blob in wanted)
+        files = {name: data for name, data in zip(names, read, strict=True) if data is not None}
         if (size := sum(map(len, files.values()))) > max_bytes:
             return problem("too_large", too_large(path, size, max_bytes))
         return DirectoryFiles(files=files, stamps=stamps, newest_mtime=_newest(before.values()))
@@ -293,13 +305,6 @@ class _Generations:
             self._storage.delete_if(path, before)
             self._known[path] = None
         return before is not None
-
-
-def _at_once(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[tuple[_Item, _Result]]:
-    """(item, its result) in the order given, a few at a time."""
-    found = list(items)
-    with ThreadPoolExecutor(max(1, min(WORKERS, len(found)))) as pool:
-        yield from zip(found, pool.map(work, found), strict=True)
 
 
 def _same(blob: Blob | None, data: bytes) -> bool:

@@ -25,6 +25,7 @@ from evalbench.storage.base import (
 
 TEMPORARY = ".tmp-"
 
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
@@ -189,6 +190,10 @@ class LocalStorage:
             reason = error.strerror or type(error).__name__
             raise StorageError(f"{target}: can't be written ({reason}); check its rights and space") from error
         return temporary
+
+    def at_once(self, work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+        """The results in order, one after the other: a disk is not waited for."""
+        return [work(item) for item in items]
 
     # -- the runs root -------------------------------------------------------------------------------------------
 
