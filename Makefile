@@ -8,14 +8,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 NODE := .cache/node
+BIGQUERY := .cache/bigquery
 PYTHONS := python3.11 python3.12 python3.13 python3
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
 # Without byte code every Airflow command pays two to five seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-	--generate-hashes --no-emit-index-url --no-header --no-annotate $(LOCK_ARGS)
+RESOLVE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate
+COMPILE := $(RESOLVE) --python-version 3.11 $(LOCK_ARGS)
 
 .PHONY: help setup run up down test bench check docs lock clean
 
@@ -33,7 +34,7 @@ up: setup ## Airflow with scheduler and UI on this machine, over the samples or 
 down: setup ## stop what make up started; its data stays in var/stack
 	@$(BIN)/python -m scripts.stack down
 
-test: check $(NODE)/installed ## check, then every test
+test: check $(NODE)/installed $(BIGQUERY)/installed ## check, then every test
 	@$(BIN)/pytest $(PYTEST_ARGS)
 
 bench: setup ## a quiet night over 2,000 directories, and what batches save; see benchmarks/README.md
@@ -52,10 +53,12 @@ docs: setup ## regenerate docs/tables.md from the table declarations
 	@$(BIN)/evalbench schema --format md > docs/tables.md.new
 	@mv docs/tables.md.new docs/tables.md
 
-lock: setup ## resolve pyproject.toml anew into the three hashed locks (LOCK_ARGS=--upgrade for newer versions)
+lock: setup ## resolve pyproject.toml anew into the hashed locks (LOCK_ARGS=--upgrade for newer versions)
 	@$(COMPILE) pyproject.toml --group dev --output-file requirements-dev.lock > /dev/null
 	@$(COMPILE) pyproject.toml --constraint requirements-dev.lock --output-file requirements.lock > /dev/null
 	@$(COMPILE) --group build --constraint requirements-dev.lock --output-file requirements-build.lock > /dev/null
+	@$(RESOLVE) --python-version 3.13 $(LOCK_ARGS) --group bigquery \
+		--output-file tests/cloud/requirements-bigquery.lock > /dev/null
 
 clean: ## make down, then remove .venv, var/, dist/ and every cache
 	@if [ -e var/stack/stack.json ]; then $(BIN)/python -m scripts.stack down; fi
@@ -90,3 +93,7 @@ $(NODE)/installed: tests/gemini/package.json tests/gemini/package-lock.json
 		npm ci --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error > /dev/null; \
 		touch $@; \
 	fi
+
+# A BigQuery for tests/cloud, which needs a Python of its own: found by itself, or install.py says what is missing.
+$(BIGQUERY)/installed: tests/cloud/install.py tests/cloud/requirements-bigquery.lock | $(STAMP)
+	@$(BIN)/python -m tests.cloud.install

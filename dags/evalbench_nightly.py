@@ -203,10 +203,11 @@ def gate(batches: list[Batch] | None) -> None:
 
 @task(outlets=[TRENDS])
 def publish() -> None:
-    """Replaces the trend partitions that are not what they should be, logs the decisions of record, and tells the
-    asset `evalbench_trends`. **Red:** the lake can't be written; each date is whole, either as it was or as it
-    should be, and readers wait for the one that was interrupted. **Do:** see to space and rights of the lake, then
-    clear `publish` with everything downstream."""
+    """Replaces the trend partitions that are not what they should be, logs the decisions of record, makes BigQuery the
+    same where a dataset follows the lake, and tells the asset `evalbench_trends`. **Red:** the lake or BigQuery can't
+    be written; each date is whole, either as it was or as it should be, and readers wait for the one that was
+    interrupted. **Do:** see to space and rights of the place that the log names, then clear `publish` with everything
+    downstream."""
     _insist("discover", "gate")
     done = _nightly().publish(_settings(), _dag_run_id(), **_choice())
     counts = {name: getattr(done, name) for name in ("written", "unchanged", "removed", "logged", "runs")}
@@ -217,6 +218,9 @@ def publish() -> None:
         "plan_id": _dag_run_id(),
     }
     log.info("%d dates republished (%s); decided: %s", len(done.dates), _told(counts), _told(done.decisions))
+    if (sent := done.delivery) is not None:
+        jobs = {"load jobs": sent.loads, "scripts": sent.scripts, "rows": sent.rows, "dates left": len(sent.left)}
+        log.info("BigQuery: %d dates replaced (%s)", len(sent.dates), _told(jobs))
 
 
 @task(retries=0, trigger_rule=TriggerRule.ALL_DONE, execution_timeout=ENFORCE_TIMEOUT)

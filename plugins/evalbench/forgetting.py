@@ -1,8 +1,8 @@
 """Forgetting a run: it is purged from every object that was derived from it.
 
 What stays is a hash of its path, so that a directory that is still there isn't read again (under another name it would
-be), and in the decision log that a decision was made, without the run's name. Not safe beside a running pipeline: one
-that read the run before may write it again.
+be), and in the decision log that a decision was made, without the run's name. A dataset that follows the lake is purged
+with it. Not safe beside a running pipeline: one that read the run before may write it again.
 """
 
 import json
@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from evalbench.delivery import deliver, warehouse_of
 from evalbench.errors import PipelineError, UsageError
 from evalbench.lake.commits import read_commit, read_commits
 from evalbench.lake.facts import read_head
@@ -60,6 +61,8 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
     dates = _publish_anew(lake, settings)
     rewritten = [path for path in _files(lake, "trends/run_states") if without_rows(lake, path, "run_key", keys)]
     rewritten += forget_run(lake, run_id, REDACTED)
+    if (warehouse := warehouse_of(settings)) is not None:
+        deliver(lake, warehouse, news=True)
     told = _told(lake, {run_id, *keys})
     derived = [*texts_of(lake, run_id), *told, *_verdicts(lake, facts), *facts]
     removed = [path for path in derived if lake.delete(path)]

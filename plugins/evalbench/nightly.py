@@ -10,6 +10,7 @@ from datetime import date
 
 from evalbench import pipeline
 from evalbench.accounting import WITH_FACTS, DirectoryState, Written
+from evalbench.delivery import Delivery
 from evalbench.errors import PipelineError, StorageError
 from evalbench.lake.plans import Plan, batches, plan_id_of, read_plan, read_result
 from evalbench.lake.reports import read_report
@@ -26,7 +27,8 @@ class Publication:
     """What a DAG run published, in numbers.
 
     dates: those of which partitions were written or removed. written, unchanged, removed: partition files. logged: new
-    decisions of record. decisions: verdict → decisions of this DAG run. runs: run directories behind them.
+    decisions of record. decisions: verdict → decisions of this DAG run. runs: run directories behind them. delivery:
+    what BigQuery was told, None where no dataset follows the lake.
     """
 
     dates: tuple[date, ...]
@@ -36,6 +38,7 @@ class Publication:
     logged: int
     decisions: dict[str, int]
     runs: int
+    delivery: Delivery | None
 
 
 def discover(
@@ -105,6 +108,7 @@ def publish(
         logged=len(published.logged.written),
         decisions=dict(sorted(Counter(words).items())),
         runs=len(runs) if isinstance(runs, list) else 0,
+        delivery=published.delivery,
     )
 
 

@@ -7,7 +7,7 @@ a process of its own, and may be repeated.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from multiprocessing import get_context
 
@@ -22,6 +22,7 @@ from evalbench.accounting import (
     hold_back,
     settle,
 )
+from evalbench.delivery import Delivery, deliver, warehouse_of
 from evalbench.errors import GateHeldError, PipelineError, UsageError
 from evalbench.gate.wording import listed
 from evalbench.intake import Intake
@@ -45,7 +46,7 @@ from evalbench.lake.written import read_written, write_written
 from evalbench.publishing import Execution, publish_date, publish_operations, rules_hash, texts_hash, unpublished
 from evalbench.readers.registry import recognise
 from evalbench.readers.snapshot import run_key_of
-from evalbench.report import Document, changes_document, is_provisional, summaries_document
+from evalbench.report import Document, changes_document, is_provisional, plain, summaries_document
 from evalbench.rulebook import read_rules
 from evalbench.settings import FailOnHold, Settings
 from evalbench.sinks.parquet import Published
@@ -224,17 +225,19 @@ def decide(
 class Publication:
     """What was published. dates: those of which partitions were written or removed. partitions, logged: by path.
 
-    report: the decisions of this execution as they were published.
+    delivery: what BigQuery was told of it, None where no dataset follows the lake. report: the decisions of this
+    execution as they were published.
     """
 
     dates: tuple[date, ...]
     partitions: Published
     logged: Published
+    delivery: Delivery | None
     report: Document
 
 
 def publish(settings: Settings, gate: Gate) -> Publication:
-    """Add to the index, then make the partitions of every date what they should be; the report last.
+    """Add to the index, then make the partitions of every date what they should be, then BigQuery; the report last.
 
     In a range, dates out of it are touched only where their evidence changed. Every step may be interrupted, and any
     number of publishers may be at work: the next one repeats what isn't right, and writes nothing that is.
@@ -257,8 +260,14 @@ def publish(settings: Settings, gate: Gate) -> Publication:
     publish_operations(lake, execution, gate.states, plan.gone, gate.rules)
     compact(lake)
     lake.remove_unfinished(UNFINISHED_FOR)
+    warehouse = warehouse_of(settings)
+    delivery = deliver(lake, warehouse, news=bool(gate.entries)) if warehouse is not None else None
+    if delivery is not None:
+        report["bigquery"] = plain({"dataset": settings.bigquery_dataset, **asdict(delivery)})
     write_report(lake, plan.plan_id, report)
-    return Publication(dates=tuple(sorted(dates)), partitions=partitions, logged=logged, report=report)
+    return Publication(
+        dates=tuple(sorted(dates)), partitions=partitions, logged=logged, delivery=delivery, report=report
+    )
 
 
 def enforce(settings: Settings, report: Document, *, backfill: bool = False) -> str:

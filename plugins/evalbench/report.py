@@ -50,6 +50,7 @@ def document(
         "idle_exclusions": list(idle_exclusions),
         "changes": [],
         "summaries": None,
+        "bigquery": None,
     }
 
 

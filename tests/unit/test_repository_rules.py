@@ -12,7 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-build.lock")
+BIGQUERY_LOCK = "tests/cloud/requirements-bigquery.lock"
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-build.lock", BIGQUERY_LOCK)
 PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[a-z0-9,-]+\])?==(?P<version>[^ ;]+)( ; [^\\]+)? \\")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
 PYTHON_FOLDERS = {"plugins", "dags", "tests", "scripts", "benchmarks", "deploy"}
@@ -109,6 +110,15 @@ def test_the_lock_satisfies_the_declared_dependencies(root: Path, project: dict[
         for want in wanted
         if not all(Version(pin) in want.specifier for pin in locked.get(canonicalize_name(want.name), {"0"}))
     ]
+
+
+def test_the_lock_of_the_bigquery_emulator_is_what_is_declared(root: Path, project: dict[str, Any]) -> None:
+    """It runs with exactly these versions: its DuckDB finds the extensions of no other."""
+    locked = lock(root, BIGQUERY_LOCK)
+    wanted = [Requirement(text) for text in project["dependency-groups"]["bigquery"]]
+    assert {want.name: str(want.specifier) for want in wanted} == {
+        want.name: f"=={version}" for want in wanted for version in locked[canonicalize_name(want.name)]
+    }
 
 
 def test_the_build_backend_is_the_locked_one(root: Path, project: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalbench import pipeline
 from evalbench.cli.inputs import login, settings_from, utc_date
-from evalbench.cli.render import PENDING, accounting_lines, decisions_page, summaries_lines, where_lines
+from evalbench.cli.render import PENDING, accounting_lines, bigquery_lines, decisions_page, summaries_lines, where_lines
 from evalbench.cli.render_decision import voided_lines
 from evalbench.cli.terminal import emit_json, emit_page, progress_bar, say
 from evalbench.cli.words import clean
@@ -110,5 +110,7 @@ def _answer(report: Mapping[str, Any], scope: Scope, lake: str, *, as_json: bool
         emit_json(report)
     else:
         page = [*decisions_page(report, pending), *voided_lines(report)]
-        emit_page(*page, "", *accounting_lines(report), *summaries_lines(report), *where_lines(lake))
+        emit_page(
+            *page, "", *accounting_lines(report), *summaries_lines(report), *bigquery_lines(report), *where_lines(lake)
+        )
     return exit_code(report["decisions"], pending=bool(pending or report["excluded"]))

@@ -75,6 +75,16 @@ def summaries_lines(report: Document) -> list[RenderableType]:
     return [labelled("Summaries", clean("; ".join([*summaries["why"], *told])))]
 
 
+def bigquery_lines(report: Document) -> list[RenderableType]:
+    """What the dataset that follows the lake was told."""
+    told = report["bigquery"]
+    if told is None:
+        return []
+    done = f"{few(told['dates'], 3)} replaced by {told['loads']} load jobs, {told['rows']} rows"
+    left = f"; being written, so left for the next publish: {few(told['left'], 3)}" if told["left"] else ""
+    return [labelled("BigQuery", clean(f"{told['dataset']}: {done if told['dates'] else 'nothing to do'}{left}"))]
+
+
 def _calls(summaries: Document) -> str:
     """`12 calls of gemini-2.5-flash: 30,000 tokens in, 4,000 out, 900 thinking; $0.0190`. What isn't known is said."""
     tokens = [

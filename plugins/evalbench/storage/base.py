@@ -144,7 +144,7 @@ class Storage(Protocol):
     def read_directory(self, path: str, max_bytes: int, /, only: Collection[str] | None = None) -> DirectoryFiles:
         """The regular files directly inside `path`, or only those named, as far as they are there.
 
-        Never raises for what is wrong with the directory itself; StorageError where the root is gone.
+        Never raises for what is wrong with the directory itself; PipelineError where the root is gone.
         """
 
     def stamp(self, path: str, /) -> FileStamp | None:

@@ -5,7 +5,9 @@ one paged request each; reads of several objects are made a few at a time.
 """
 
 import base64
+import gzip
 import hashlib
+import io
 import random
 import time
 import zlib
@@ -154,10 +156,7 @@ class GcsStorage:
 
         What it tells of each object is kept, and is what `stamp` says from then on.
         """
-        try:
-            found = {blob.name.removeprefix(self._prefix): blob for blob in self._list(self._prefix)}
-        except FileNotFoundError as error:
-            raise PipelineError(f"{self}: no such bucket; check its name") from error
+        found = {blob.name.removeprefix(self._prefix): blob for blob in self._list(self._prefix)}
         if not found and self._prefix:
             raise PipelineError(f"{self}: nothing is stored below this prefix; check the path given")
         self._listed = {path: _stamp(blob) for path, blob in found.items() if not path.endswith("/")}
@@ -175,26 +174,24 @@ class GcsStorage:
 
     def read_directory(self, path: str, max_bytes: int, only: Collection[str] | None = None) -> DirectoryFiles:
         """The objects directly inside `path`, or only those named, as far as they are there: as they were listed."""
-        try:
-            before = self._directly_inside(path)
-            stamps = {name: _stamp(blob) for name, blob in before.items() if name}
-            size = sum(file.size for file in stamps.values())
-            if size > max_bytes:
-                return problem("too_large", too_large(path, size, max_bytes))
-            if not before:
-                return problem("unreadable", f"{path} can't be read (nothing is there any more)")
-            wanted = [blob for name, blob in before.items() if name and (only is None or name in only)]
-            read = self.at_once(lambda blob: self._read_listed(blob, max_bytes), wanted)
-            after = self._directly_inside(path)
-        except FileNotFoundError as error:
-            raise StorageError(f"{self}: the bucket is gone; check its name") from error
+        before = self._directly_inside(path)
+        newest = _newest(before.values() or self._list(f"{self._prefix}{path}/", most=1))
+        if newest is None:
+            return problem("unreadable", f"{path} can't be read (nothing is there any more)")
+        stamps = {name: _stamp(blob) for name, blob in before.items() if name}
+        size = sum(file.size for file in stamps.values())
+        if size > max_bytes:
+            return problem("too_large", too_large(path, size, max_bytes))
+        wanted = [blob for name, blob in before.items() if name and (only is None or name in only)]
+        read = self.at_once(lambda blob: self._read_listed(blob, max_bytes), wanted)
+        after = self._directly_inside(path)
         if None in read or _written(before) != _written(after):
             return changed_while_read(path)
         names = (blob.name.rpartition("/")[2] for blob in wanted)
         files = {name: data for name, data in zip(names, read, strict=True) if data is not None}
         if (size := sum(map(len, files.values()))) > max_bytes:
             return problem("too_large", too_large(path, size, max_bytes))
-        return DirectoryFiles(files=files, stamps=stamps, newest_mtime=_newest(before.values()))
+        return DirectoryFiles(files=files, stamps=stamps, newest_mtime=newest)
 
     def stamp(self, path: str) -> FileStamp | None:
         """What the last listing told of an object, where there was one, else what is told of it now."""
@@ -227,11 +224,14 @@ class GcsStorage:
             return self._bucket().get_blob(self._key(path))
 
     def _list(self, prefix: str, *, directly: bool = False, most: int | None = None) -> Iterator[Blob]:
-        """Objects by the beginning of their names. Raises FileNotFoundError without the bucket."""
-        with told(str(self)):
-            yield from client_of(self._access).list_blobs(
-                self._name, prefix=prefix, delimiter="/" if directly else None, max_results=most, fields=LISTED
-            )
+        """Objects by the beginning of their names. Raises PipelineError without the bucket."""
+        try:
+            with told(str(self)):
+                yield from client_of(self._access).list_blobs(
+                    self._name, prefix=prefix, delimiter="/" if directly else None, max_results=most, fields=LISTED
+                )
+        except FileNotFoundError as error:
+            raise self._no_bucket() from error
 
     def _below(self, prefix: str) -> dict[str, Blob]:
         """Objects of the lake below a folder, by path."""
@@ -242,6 +242,9 @@ class GcsStorage:
         """Objects of a run directory by name; "" for the placeholder some tools make of a folder."""
         folder = f"{self._prefix}{path}/"
         return {blob.name.removeprefix(folder): blob for blob in self._list(folder, directly=True)}
+
+    def _no_bucket(self) -> PipelineError:
+        return PipelineError(f"{self}: no such bucket; check its name")
 
     def _read_or_none(self, path: str) -> bytes | None:
         try:
@@ -270,7 +273,7 @@ class GcsStorage:
                     data, content_type="application/octet-stream", if_generation_match=generation, checksum="crc32c"
                 )
         except FileNotFoundError as error:
-            raise PipelineError(f"{self}: no such bucket; check its name") from error
+            raise self._no_bucket() from error
         return blob
 
     def _remove(self, path: str, generation: int | None) -> bool:
@@ -324,10 +327,10 @@ def _written(blobs: Mapping[str, Blob]) -> dict[str, int]:
     return {name: blob.generation for name, blob in blobs.items()}
 
 
-def _newest(blobs: Iterable[Blob]) -> datetime:
-    """When an object was last written, to the second, as files tell it."""
-    newest: datetime = max(blob.updated for blob in blobs)
-    return newest.replace(microsecond=0)
+def _newest(blobs: Iterable[Blob]) -> datetime | None:
+    """When one of these was last written, to the second, as files tell it; None for none."""
+    newest: datetime | None = max((blob.updated for blob in blobs), default=None)
+    return newest.replace(microsecond=0) if newest is not None else None
 
 
 def _entry(child: str, files: Mapping[str, FileStamp]) -> ListedEntry:
@@ -336,9 +339,10 @@ def _entry(child: str, files: Mapping[str, FileStamp]) -> ListedEntry:
     return ListedEntry(path=child, files=dict(sorted(files.items())))
 
 
-def _decoded(data: bytes, max_bytes: int) -> bytes | None:
-    """A compressed object as its reader sees it; as it is when it isn't compressed after all."""
+def _decoded(data: bytes, max_bytes: int) -> bytes:
+    """A compressed object as its reader sees it; as it is when it isn't compressed after all, or not to its end."""
     try:
-        return zlib.decompressobj(wbits=31).decompress(data, max_bytes + 1)
-    except zlib.error:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            return file.read(max_bytes + 1)
+    except (EOFError, OSError, zlib.error):
         return data

@@ -52,7 +52,9 @@ def told(where: str) -> Iterator[None]:
             f"{where}: refused by Cloud Storage ({error.code}); give the identity that runs this the role that"
             " docs/deploy.md names for it"
         ) from error
-    except auth.DefaultCredentialsError as error:
+    except (auth.DefaultCredentialsError, auth.RefreshError) as error:
+        if error.retryable:
+            raise _passing(where, error) from error
         raise _no_credentials(error) from error
     except api.ClientError as error:
         if error.code == api.TooManyRequests.code:

@@ -1,0 +1,233 @@
+"""The lake's tables in BigQuery: what differs there is replaced, whatever the reason.
+
+What has to be delivered is derived, as what has to be published is: BigQuery's own record of each date is compared with
+the lake. So a crash in between, tables that somebody emptied, and BigQuery switched on after a hundred nights are one
+case. Dates are read as readers of the lake must: none that is being written, and again when one changed meanwhile.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from evalbench.canonical import sha256_json
+from evalbench.errors import PipelineError, StorageError
+from evalbench.lake.commits import Commit, read_commits
+from evalbench.settings import Settings
+from evalbench.sinks.bigquery.published import Published
+from evalbench.sinks.bigquery.records import Contents, Files, Fresh, Swap
+from evalbench.storage import Storage
+from evalbench.tables import OPERATIONAL_TABLES, PUBLISHED_TABLES, TABLES
+
+if TYPE_CHECKING:
+    from evalbench.sinks.bigquery.warehouse import OpenWarehouse, Warehouse
+
+FILE = re.compile(r"trends/(\w+)/run_date=(\d{4}-\d\d-\d\d)/[^/]+\.parquet")
+REPLACED = frozenset(table.name for table in PUBLISHED_TABLES)
+OPERATIONAL = frozenset(table.name for table in OPERATIONAL_TABLES)
+NAMES = frozenset(table.name for table in TABLES)
+VERSION = "1"
+"""Raised when the same files are to give other rows than before."""
+NOTHING = Contents(content=sha256_json([]), operations=sha256_json([]))
+"""What a date without any file is made from."""
+MOST_DATES, MOST_FILES = 500, 10_000
+"""What one publish takes: a script may be a megabyte long, a load job may have 10,000 sources."""
+LOST = 20
+"""How often it is begun again because others were faster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What was done.
+
+    dates: replaced. left: being written, so left as they are there. loads, scripts: jobs. rows: in the replaced dates.
+    """
+
+    dates: tuple[date, ...] = ()
+    left: tuple[date, ...] = ()
+    loads: int = 0
+    scripts: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeDate:
+    """A date of the lake. Two looks at it are equal exactly when none of its files was written in between.
+
+    settled: nobody is writing it, and its files are those its commit record names.
+    """
+
+    commit: Commit | None
+    settled: bool
+    contents: Contents
+    files: Mapping[str, Sequence[str]]
+
+
+def warehouse_of(settings: Settings) -> "Warehouse | None":
+    """The dataset that follows the lake, None where none does."""
+    if settings.bigquery_dataset is None:
+        return None
+    from evalbench.sinks.bigquery.warehouse import Warehouse  # noqa: PLC0415 - Google's client takes a second
+
+    return Warehouse(
+        dataset=settings.bigquery_dataset,
+        location=settings.bigquery_location,
+        partition_filter=settings.bigquery_partition_filter,
+        access=settings.google,
+    )
+
+
+def deliver(lake: Storage, warehouse: "Warehouse", *, news: bool) -> Delivery:
+    """Make BigQuery what the lake says: every settled date that differs, in all tables at once.
+
+    `run_states` and `accounting` change with every execution, also with one that found nothing. Alone they are worth a
+    job only with news; without, they travel with the next change. A date that is being written stays as it is there
+    until a later publish. Where nothing differs there is no job. Raises UsageError for a dataset or table that can't be
+    used, StorageError where trying again may help, PipelineError for whatever else BigQuery refuses.
+    """
+    with warehouse.opened() as dataset:
+        delivery = _deliver(lake, dataset, news=news)
+        dataset.keep_views()
+    return delivery
+
+
+def _deliver(lake: Storage, dataset: "OpenWarehouse", *, news: bool) -> Delivery:
+    """Swap until a look at both sides, after the last swap, finds no difference."""
+    delivery, lost = Delivery(), 0
+    while lost < LOST:
+        there, published = look(lake), dataset.published()
+        left = frozenset(day for day, each in there.items() if not each.settled)
+        # Rows that nobody delivered, or that are gone, are in no date's record: all is replaced then.
+        afresh = delivery.scripts == 0 and not dataset.agrees(published)
+        if afresh and dataset.published() != published:
+            continue
+        stale = sorted({*there, *published.dates} - left) if afresh else _stale(there, published, left, news=news)
+        if not stale and not afresh:
+            return replace(delivery, left=tuple(sorted(left)))
+        done = _replaced(lake, dataset, _batch(there, stale), there, published, left if afresh else None)
+        if done is None:
+            lost += 1
+            dataset.pause(lost)
+        else:
+            delivery = Delivery(
+                dates=tuple(sorted({*delivery.dates, *done.dates})),
+                loads=delivery.loads + done.loads,
+                scripts=delivery.scripts + done.scripts,
+                rows=delivery.rows + done.rows,
+            )
+    raise StorageError(f"{dataset.service.dataset}: other publishers were faster {LOST} times in a row; run it again")
+
+
+def look(lake: Storage) -> dict[date, LakeDate]:
+    """Every date of the lake, as it is now."""
+    commits, files = read_commits(lake), defaultdict[date, dict[str, str]](dict)
+    sizes = lake.sizes("trends")
+    appended = {
+        path: digest
+        for table in TABLES
+        if table.name not in REPLACED
+        for path, digest in lake.digests(f"trends/{table.name}").items()
+    }
+    for path, content in ({path: str(size) for path, size in sizes.items()} | appended).items():
+        if (found := FILE.fullmatch(path)) is not None and found[1] in NAMES:
+            files[date.fromisoformat(found[2])][path] = content
+    return {day: _date(commits.get(day), files[day]) for day in sorted({*commits, *files})}
+
+
+def _date(commit: Commit | None, files: Mapping[str, str]) -> LakeDate:
+    """A date by its record and its files: path → size, or digest where no record tells the content."""
+    tables = {path: path.split("/")[1] for path in files}
+    replaced = {path: content for path, content in files.items() if tables[path] in REPLACED}
+    committed = {path: str(stored.size) for path, stored in commit.objects.items()} if commit is not None else {}
+    logged = sorted(item for item in files.items() if tables[item[0]] not in REPLACED | OPERATIONAL)
+    told = sorted(item for item in files.items() if tables[item[0]] in OPERATIONAL)
+    content = NOTHING.content
+    if committed or logged:
+        content = sha256_json([VERSION, commit.content if commit is not None else None, logged])
+    by_table = defaultdict[str, list[str]](list)
+    for path in sorted([*committed, *(path for path, _ in (*logged, *told))]):
+        by_table[path.split("/")[1]].append(path)
+    return LakeDate(
+        commit=commit,
+        settled=replaced == committed and not (commit is not None and commit.writing),
+        contents=Contents(content=content, operations=sha256_json(told)),
+        files=by_table,
+    )
+
+
+def _contents(there: Mapping[date, LakeDate], day: date) -> Contents:
+    return there[day].contents if day in there else NOTHING
+
+
+def _fresh(there: Mapping[date, LakeDate], day: date) -> Fresh:
+    return Fresh(contents=_contents(there, day), tables=tuple(sorted(there[day].files)) if day in there else ())
+
+
+def _stale(there: Mapping[date, LakeDate], published: Published, left: frozenset[date], *, news: bool) -> list[date]:
+    """Dates to replace, sorted."""
+    changed, told = [], []
+    for day in {*there, *published.dates} - left:
+        here = _contents(there, day)
+        before = published.dates[day].contents if day in published.dates else NOTHING
+        if here.content != before.content:
+            changed.append(day)
+        elif here != before:
+            told.append(day)
+    return sorted([*changed, *told]) if changed or news else []
+
+
+def _batch(there: Mapping[date, LakeDate], stale: Iterable[date]) -> list[date]:
+    """As many of these dates, from the first on, as one publish takes."""
+    batch: list[date] = []
+    counts = defaultdict[str, int](int)
+    for day in stale:
+        for table, paths in there[day].files.items() if day in there else ():
+            counts[table] += len(paths)
+        if batch and (len(batch) == MOST_DATES or max(counts.values(), default=0) > MOST_FILES):
+            break
+        batch.append(day)
+    return batch
+
+
+def _replaced(
+    lake: Storage,
+    dataset: "OpenWarehouse",
+    days: Sequence[date],
+    there: Mapping[date, LakeDate],
+    published: Published,
+    afresh: frozenset[date] | None,
+) -> Delivery | None:
+    """Replace these dates; None where another publisher, of the lake or here, was faster."""
+    dates = {day: _fresh(there, day) for day in days}
+    try:
+        staged = dataset.stage(lake, _files(there, days), dates, published.seq)
+    except PipelineError:
+        if _unchanged(lake, there, days):
+            raise
+        return None
+    if not _unchanged(lake, there, days):
+        return None
+    held = published.tables(days)
+    done = dataset.swap(Swap(seq=published.seq, dates=dates, staged=tuple(staged), held=held, afresh=afresh))
+    dataset.drop(staged)
+    if not done:
+        return None
+    loads, rows = sum(each.own for each in staged), sum(each.rows for each in staged)
+    return Delivery(dates=tuple(days), loads=loads, scripts=1, rows=rows)
+
+
+def _files(there: Mapping[date, LakeDate], days: Iterable[date]) -> list[Files]:
+    """The files of these dates by table; tables that have none are left out."""
+    paths = defaultdict[str, list[str]](list)
+    for day in days:
+        for table, found in there[day].files.items() if day in there else ():
+            paths[table].extend(found)
+    return [Files(table=table, paths=tuple(paths[table.name])) for table in TABLES if paths[table.name]]
+
+
+def _unchanged(lake: Storage, there: Mapping[date, LakeDate], days: Iterable[date]) -> bool:
+    """Whether nobody wrote any of these dates since."""
+    now = look(lake)
+    return all(now.get(day) == there.get(day) for day in days)
