@@ -56,6 +56,7 @@ docs: setup ## regenerate docs/tables.md from the table declarations
 lock: setup ## resolve pyproject.toml anew into the hashed locks (LOCK_ARGS=--upgrade for newer versions)
 	@$(COMPILE) pyproject.toml --group dev --output-file requirements-dev.lock > /dev/null
 	@$(COMPILE) pyproject.toml --constraint requirements-dev.lock --output-file requirements.lock > /dev/null
+	@$(COMPILE) pyproject.toml --group image --constraint requirements-dev.lock --output-file requirements-image.lock > /dev/null
 	@$(COMPILE) --group build --constraint requirements-dev.lock --output-file requirements-build.lock > /dev/null
 	@$(RESOLVE) --python-version 3.13 $(LOCK_ARGS) --group bigquery \
 		--output-file tests/cloud/requirements-bigquery.lock > /dev/null

@@ -92,7 +92,6 @@ def airflow_environment(caller: Mapping[str, str], home: Path, port: int, databa
         "AIRFLOW__API_AUTH__JWT_SECRET": _kept_secret(home / "jwt_secret"),
         "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(home / "logs"),
         "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
-        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
         "NO_PROXY": "127.0.0.1",
         "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",  # else the supervisor often waits 5 s for an ended task
     }

@@ -13,7 +13,13 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 BIGQUERY_LOCK = "tests/cloud/requirements-bigquery.lock"
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-build.lock", BIGQUERY_LOCK)
+LOCKS = (
+    "requirements.lock",
+    "requirements-dev.lock",
+    "requirements-build.lock",
+    "requirements-image.lock",
+    BIGQUERY_LOCK,
+)
 PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[a-z0-9,-]+\])?==(?P<version>[^ ;]+)( ; [^\\]+)? \\")
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}( \\)?")
 PYTHON_FOLDERS = {"plugins", "dags", "tests", "scripts", "benchmarks", "deploy"}
@@ -99,6 +105,14 @@ def test_the_locks_agree(root: Path, smaller: str) -> None:
     """What is tested is what is deployed: the development lock holds the same versions as the other two."""
     tested = lock(root, "requirements-dev.lock")
     assert {} == {name: pins for name, pins in lock(root, smaller).items() if tested.get(name) != pins}
+
+
+def test_the_image_differs_only_in_what_it_has_more(root: Path) -> None:
+    """What the image shares with the development environment, it has in the same versions."""
+    tested = lock(root, "requirements-dev.lock")
+    assert {} == {
+        name: pins for name, pins in lock(root, "requirements-image.lock").items() if tested.get(name, pins) != pins
+    }
 
 
 def test_the_lock_satisfies_the_declared_dependencies(root: Path, project: dict[str, Any]) -> None:
