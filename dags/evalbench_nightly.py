@@ -30,6 +30,7 @@ from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypedDict, TypeVar
+from urllib.parse import urlsplit
 
 from airflow.sdk import (
     Asset,
@@ -56,6 +57,10 @@ log = logging.getLogger("evalbench.nightly")
 _Shown = TypeVar("_Shown")
 
 TRENDS = Asset("evalbench_trends")
+
+# Airflow may live below a path of its host.
+BOARD = urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/") + "/plugin/evalbench"
+DOC = f"{__doc__}\n**What may ship, and why the rest is held:** [Evaluations]({BOARD}).\n"
 
 # Pools exist to spare a machine, so only the fan-out has one: where Airflow doesn't have it, `discover` still runs and
 # names it.
@@ -384,7 +389,7 @@ def _told(counts: Mapping[str, int]) -> str:
         "execution_timeout": PUBLISH_TIMEOUT,
     },
     tags=["evalbench"],
-    doc_md=__doc__,
+    doc_md=DOC,
 )
 def evalbench_nightly() -> None:
     """Wire the verbs together."""

@@ -18,6 +18,7 @@ from evalbench.lake.commits import read_commit, read_commits
 from evalbench.lake.facts import read_head
 from evalbench.lake.index import IndexEntry, compact, every_entry, forgotten, read_index, write_segment
 from evalbench.lake.texts import texts_of
+from evalbench.lake.transcripts import transcripts_of
 from evalbench.publishing import Execution, publish_date, rules_hash, unpublished
 from evalbench.rulebook import read_rules
 from evalbench.settings import Settings
@@ -41,7 +42,7 @@ class Forgotten:
 
 
 def forget(settings: Settings, run_id: str) -> Forgotten:
-    """Purge a run from facts, verdicts, summaries, tables, decision log, index and the records of past executions.
+    """Purge a run from facts, verdicts, transcripts, summaries, tables, decision log, index and past executions.
 
     Interrupted, it can be repeated. Raises UsageError when there is no such lake, or it knows no such run.
     """
@@ -64,7 +65,7 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
     if (warehouse := warehouse_of(settings)) is not None:
         deliver(lake, warehouse, news=True)
     told = _told(lake, {run_id, *keys})
-    derived = [*texts_of(lake, run_id), *told, *_verdicts(lake, facts), *facts]
+    derived = [*texts_of(lake, run_id), *told, *_verdicts(lake, facts), *transcripts_of(lake, facts), *facts]
     removed = [path for path in derived if lake.delete(path)]
     compact(lake, most=0)
     lake.remove_unfinished(timedelta(0))

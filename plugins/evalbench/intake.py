@@ -15,6 +15,7 @@ from evalbench.readers.assemble import READER_VERSION, UNKNOWN
 from evalbench.readers.manifest import external_evalset
 from evalbench.readers.registry import HEAD_FILES, head_tells, read_directory, unrelated
 from evalbench.readers.snapshot import NoRunState, NotARun, ReadOptions, Snapshot, run_key_of
+from evalbench.retention import Retention
 from evalbench.scoring import score_run
 from evalbench.settings import Settings
 from evalbench.storage import (
@@ -55,6 +56,7 @@ class Intake:
     lake: Storage
     options: ReadOptions
     max_run_bytes: int
+    retention: Retention
 
     @classmethod
     def of(cls, settings: Settings) -> "Intake":
@@ -64,6 +66,7 @@ class Intake:
             lake=lake_of(settings),
             options=read_options(settings),
             max_run_bytes=settings.max_run_bytes,
+            retention=Retention.of(settings),
         )
 
     def look_at(self, listed: ListedEntry, known: IndexEntry | None, stored: Collection[str]) -> DirectoryState:
@@ -153,7 +156,7 @@ class Intake:
         return replace(state, run_id=found.run_id, run_time=found.run_time, identity=identity)
 
     def score(self, planned: DirectoryState, known: IndexEntry | None, covers: Covers) -> DirectoryState:
-        """Read a planned directory, store its facts and verdicts; scored, or where it ends instead.
+        """Read a planned directory, store its facts, verdicts and transcripts; scored, or where it ends instead.
 
         known: what the index has of it; with the same content it is unchanged, and nothing is stored. A directory whose
         files are no longer those that were listed is in progress: it is read again next time.
@@ -176,6 +179,7 @@ class Intake:
         try:
             write_facts(self.lake, result, self.reading)
             write_verdicts(self.lake, key, score_run(result))
+            self.retention.keep(self.lake, taken.snapshot, result, key, self.options)
         except (ValueError, TypeError, ArithmeticError) as error:
             return _no_run(planned, _crashed(planned.path, error))
         return replace(_run(planned, result, key, Disposition.SCORED), change=_change(result, before))

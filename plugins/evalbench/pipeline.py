@@ -47,6 +47,7 @@ from evalbench.publishing import Execution, publish_date, publish_operations, ru
 from evalbench.readers.registry import recognise
 from evalbench.readers.snapshot import run_key_of
 from evalbench.report import Document, changes_document, is_provisional, plain, summaries_document
+from evalbench.retention import Retention
 from evalbench.rulebook import read_rules
 from evalbench.settings import FailOnHold, Settings
 from evalbench.sinks.parquet import Published
@@ -260,6 +261,7 @@ def publish(settings: Settings, gate: Gate) -> Publication:
     publish_operations(lake, execution, gate.states, plan.gone, gate.rules)
     compact(lake)
     lake.remove_unfinished(UNFINISHED_FOR)
+    Retention.of(settings).clean(lake)
     warehouse = warehouse_of(settings)
     delivery = deliver(lake, warehouse, news=bool(gate.entries)) if warehouse is not None else None
     if delivery is not None:

@@ -132,6 +132,7 @@ def publish_operations(
         {("listed", None): len(found), **counts},
         rules.routing,
         VERSIONS,
+        execution.now,
     )
     for table in OPERATIONAL_TABLES:
         path = partition_path(table, today, execution.plan_id)

@@ -56,7 +56,8 @@ class Settings:
     bigquery_partition_filter: whether queries on its base tables must name dates.
     timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
     clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
-    max_run_bytes: bigger run directories are quarantined.
+    max_run_bytes: bigger run directories are quarantined. transcript_days: how long after a run's date what was said in
+    it is kept; 0 keeps nothing. transcript_bytes: most that the transcripts of one run hold.
     summary_models: asked in order, the next one when one is gone; None: the way's own. summary_workers:
     questions at a time in one process. summary_prompt_tokens: most a prompt may take. summary_deadline_s: most that a
     question and its retries may take. vertex_project, vertex_location: None = those of the credentials, and global.
@@ -88,6 +89,8 @@ class Settings:
     prices: str | None = None
     max_mapped_tasks: int = 64
     max_run_bytes: int = 512 * 1024 * 1024
+    transcript_days: int = 0
+    transcript_bytes: int = 4 * 1024 * 1024
     empty_trajectory_expects_no_call: bool = True
     fail_on_hold: FailOnHold = FailOnHold.AUTO
 
@@ -232,6 +235,13 @@ def _at_most(most: int, value: object) -> int:
     return number
 
 
+def _days(value: object) -> int:
+    days = int(str(value))
+    if not 0 <= days <= 3650:
+        raise ValueError("expected a whole number of days from 0 to 3650")
+    return days
+
+
 def _seconds(value: object) -> float:
     seconds = float(str(value))
     if not 1 <= seconds <= 3600:
@@ -279,6 +289,8 @@ PARSERS: dict[str, Callable[[object], object]] = {
     "prices": _text,
     "max_mapped_tasks": _positive,
     "max_run_bytes": _positive,
+    "transcript_days": _days,
+    "transcript_bytes": _positive,
     "empty_trajectory_expects_no_call": _flag,
     "fail_on_hold": lambda value: _choice(FailOnHold, value),
 }

@@ -162,6 +162,33 @@ def query(
 
 
 @app.command()
+def report(
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write it; - for stdout.")],
+    lake: Lake = None,
+    product: Annotated[str | None, typer.Option("--product", metavar="P", help="This product only.")] = None,
+    suite: Annotated[str | None, typer.Option("--suite", metavar="S", help="This suite only.")] = None,
+    candidate: Annotated[
+        list[str] | None, typer.Option("--candidate", metavar="C", help="This candidate only; may be repeated.")
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="html|md", help="[md for a FILE that ends in .md, else html]")
+    ] = None,
+) -> int:
+    """Decisions of a lake as one file: HTML for a release ticket, Markdown for a comment on a pull request."""
+    from evalbench.cli.inputs import utc_date
+    from evalbench.cli.report import report_verb
+    from evalbench.web.report import Scope
+
+    scope = Scope(
+        product=product, suite=suite, candidates=tuple(candidate or ()),
+        since=utc_date(since, "--since"), until=utc_date(until, "--until"),
+    )  # fmt: skip
+    return report_verb({"lake": lake}, scope, output, form)
+
+
+@app.command()
 def schema(
     table: Annotated[
         str | None, typer.Argument(metavar="TABLE", help="A table, or trial-record: a line of trials.jsonl.")

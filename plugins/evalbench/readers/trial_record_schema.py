@@ -199,7 +199,7 @@ class TrialRecord(Record):
     usage: UsageRecord | None = None
     timing: TimingRecord | None = None
     transcript: Annotated[object, WithJsonSchema({"type": ["array", "string", "null"]})] = Field(
-        default=None, description="Messages, or the URI they are kept at. Not read."
+        default=None, description="Messages, or the address they are kept at. For people; no number rests on it."
     )
     environment: Text = Field(default=None, json_schema_extra=_one_of("offline", "production"))
 

@@ -94,11 +94,16 @@ def partition_objects(day: date, rows: Mapping[str, Sequence[Mapping[str, object
 
 
 def without_rows(store: RowStore, path: str, column: str, values: Collection[str]) -> bool:
-    """Rewrite a file of `trends/` without the rows that have one of these values in a column; whether it had any."""
+    """Rewrite a file of `trends/` without the rows that have one of these values in a column; whether it had any.
+
+    Columns that an older file doesn't have yet are null.
+    """
     table = pq.read_table(io.BytesIO(store.read(path)), use_threads=False)
     gone = pc.is_in(table[column], pa.array(sorted(values), pa.string()))
     if not pc.any(gone).as_py():
         return False
-    name = path.split("/")[1]
-    store.write_atomic(path, partition_bytes(table_named(name), table.filter(pc.invert(gone)).to_pylist()))
+    declared = table_named(path.split("/")[1])
+    absent = dict.fromkeys(declared.column_names)
+    kept = [absent | row for row in table.filter(pc.invert(gone)).to_pylist()]
+    store.write_atomic(path, partition_bytes(declared, kept))
     return True

@@ -41,6 +41,7 @@ RUN_STATES = Table(
     sort_key=("plan_id", "path"),
     columns=with_common(
         required("plan_id", STRING, "Pipeline run that says so"),
+        column("executed_at", TIMESTAMP, "When it said so, by its clock; null in files that don't tell"),
         required("path", STRING, "Path relative to the runs root"),
         required(
             "state",
@@ -71,6 +72,7 @@ ACCOUNTING = Table(
     sort_key=("plan_id", "state", "reason"),
     columns=with_common(
         required("plan_id", STRING, "Pipeline run that says so"),
+        column("executed_at", TIMESTAMP, "When it said so, by its clock; null in files that don't tell"),
         required("state", STRING, "listed, scored, unchanged, out_of_range, in_progress, quarantined or ignored"),
         column("reason", STRING, "Why, for quarantined and ignored entries"),
         required("entries", INT64, "How many", "entries"),

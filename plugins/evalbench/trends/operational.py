@@ -69,13 +69,16 @@ def summary_row(context: RowContext, summary: RunSummary) -> Row:
     }
 
 
-def run_state_rows(context: RowContext, plan_id: str, entries: Iterable[EntryState]) -> Iterator[Row]:
+def run_state_rows(
+    context: RowContext, plan_id: str, executed_at: datetime | None, entries: Iterable[EntryState]
+) -> Iterator[Row]:
     """Rows of `run_states`."""
     for entry in entries:
         common = context.of_run(RUN_STATES, entry.run) if entry.run is not None else context.of_nobody(RUN_STATES)
         yield {
             **common,
             "plan_id": plan_id,
+            "executed_at": executed_at,
             "path": entry.path,
             "state": entry.state,
             "reason": entry.reason,
@@ -88,12 +91,15 @@ def run_state_rows(context: RowContext, plan_id: str, entries: Iterable[EntrySta
         }
 
 
-def accounting_rows(context: RowContext, plan_id: str, counts: Mapping[tuple[str, str | None], int]) -> Iterator[Row]:
+def accounting_rows(
+    context: RowContext, plan_id: str, executed_at: datetime | None, counts: Mapping[tuple[str, str | None], int]
+) -> Iterator[Row]:
     """Rows of `accounting`; counts: (state, reason) → entries."""
     for (state, reason), entries in counts.items():
         yield {
             **context.of_nobody(ACCOUNTING),
             "plan_id": plan_id,
+            "executed_at": executed_at,
             "state": state,
             "reason": reason,
             "entries": entries,

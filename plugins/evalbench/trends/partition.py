@@ -1,7 +1,7 @@
 """All rows of one date, in the order in which they are published."""
 
 from collections.abc import Iterable, Mapping
-from datetime import date
+from datetime import date, datetime
 
 from evalbench.decided import DecidedSubject
 from evalbench.ledger import ScoredRun
@@ -54,12 +54,13 @@ def operational_rows(
     counts: Mapping[tuple[str, str | None], int],
     routing: Routing,
     versions: CodeVersions,
+    executed_at: datetime | None = None,
 ) -> dict[str, list[Row]]:
     """Rows of `run_states` and `accounting` for the pipeline run `plan_id`; `day` is the UTC date on which it ran."""
     context = RowContext(day=day, routing=routing, versions=versions)
     rows: dict[str, Iterable[Row]] = {
-        "run_states": operational.run_state_rows(context, plan_id, entries),
-        "accounting": operational.accounting_rows(context, plan_id, counts),
+        "run_states": operational.run_state_rows(context, plan_id, executed_at, entries),
+        "accounting": operational.accounting_rows(context, plan_id, executed_at, counts),
     }
     return {name: in_order(table_named(name), found) for name, found in rows.items()}
 

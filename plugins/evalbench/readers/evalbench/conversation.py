@@ -53,7 +53,7 @@ def read_conversation(text: str) -> Conversation:
         return Conversation(reason=f"conversation_history_{cell.reason}", stated=cell.reason != "empty")
     if not isinstance(cell.value, list) or not all(isinstance(turn, dict) for turn in cell.value):
         return Conversation(reason="conversation_history_not_turns")
-    return Conversation(turns=tuple(_agent(turn.get("agent")) for turn in cell.value))
+    return Conversation(turns=tuple(agent_output(turn.get("agent")) for turn in cell.value))
 
 
 def read_calls(conversation: Conversation, accumulated: str, redactor: Redactor, ref: EvidenceRef) -> Calls:
@@ -70,7 +70,7 @@ def read_calls(conversation: Conversation, accumulated: str, redactor: Redactor,
     for number, turn in listed:
         items = turn["tool_calls"]
         for position, item in enumerate(items if isinstance(items, list) else [items]):
-            name = _first(item, NAME_KEYS) if isinstance(item, dict) else None
+            name = first_of(item, NAME_KEYS) if isinstance(item, dict) else None
             if not isinstance(name, str) or not name:
                 return Calls(reason="tool_call_without_name")
             field = f"conversation_history[{number}].tool_calls[{position}]"
@@ -81,21 +81,23 @@ def read_calls(conversation: Conversation, accumulated: str, redactor: Redactor,
 
 def args_json(item: Mapping[str, object], redactor: Redactor) -> str | None:
     """Canonical JSON of a call's arguments under any of their keys, redacted; None when none are recorded."""
-    value = _first(item, ARGS_KEYS)
+    value = first_of(item, ARGS_KEYS)
     if isinstance(value, str):
         parsed = parse_json(value)
         value = value if parsed.reason else parsed.value
     return None if value is None else canonical_json(redactor.json(value))
 
 
-def _agent(agent: object) -> Mapping[str, object] | None:
+def agent_output(agent: object) -> Mapping[str, object] | None:
+    """What the agent printed in a turn, None where that isn't a JSON object."""
     if isinstance(agent, str):
         cell = parse_json(agent)
         agent = None if cell.reason else cell.value
     return agent if isinstance(agent, dict) else None
 
 
-def _first(item: Mapping[str, object], keys: Sequence[str]) -> object:
+def first_of(item: Mapping[str, object], keys: Sequence[str]) -> object:
+    """The value under the first of these keys that is there and isn't null."""
     return next((item[key] for key in keys if item.get(key) is not None), None)
 
 

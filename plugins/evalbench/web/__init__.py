@@ -1,0 +1,1 @@
+"""The page: what the lake holds, for people, inside Airflow."""

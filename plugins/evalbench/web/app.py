@@ -1,0 +1,159 @@
+"""The page as a FastAPI application over one lake, read-only. Who may see it is decided by whoever mounts it."""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request, params
+from fastapi.responses import HTMLResponse, Response
+from starlette.exceptions import HTTPException
+
+from evalbench.errors import EvalbenchError, StorageError, UsageError
+from evalbench.web.charts import draw, kinds
+from evalbench.web.csv_files import DOWNLOADS, file_name
+from evalbench.web.links import Links
+from evalbench.web.models.candidate import candidate
+from evalbench.web.models.filters import day_of
+from evalbench.web.models.parts import MissingError
+from evalbench.web.pages import PAGES, Page, message, subject_of, version_of
+from evalbench.web.palette import Theme
+from evalbench.web.rendering import render, static_files
+from evalbench.web.security import HEADERS, SecureHeaders
+from evalbench.web.serving import Site
+from evalbench.web.store import Store, View
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 2
+"""After this the page that says that the lake is being read asks again."""
+KEPT_FOR = "private, max-age=86400"
+"""Answers whose address changes with what they show."""
+
+
+def create_app(open_store: Callable[[], Store], guards: Sequence[params.Depends] = ()) -> FastAPI:
+    """The page over the lake that `open_store` opens. guards: dependencies that let a request pass, or raise.
+
+    `open_store` is called when a page is asked for, until one is open; the UsageError it may raise is shown there.
+    """
+    site = Site(open_store)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        site.close()
+
+    app = FastAPI(dependencies=list(guards), lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(SecureHeaders)
+    for error, answer in ERRORS.items():
+        app.add_exception_handler(error, answer)
+    for path, page in PAGES.items():
+        app.add_api_route(f"/{path}", _page(site, page), response_class=HTMLResponse)
+    app.add_api_route("/chart/{kind}.svg", _chart(site))
+    app.add_api_route("/download/{table}.csv", _download(site))
+    app.add_api_route("/static/{name}", _static)
+    app.add_api_route("/{path:path}", _nowhere)
+    return app
+
+
+def _page(site: Site, page: Page) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        view, to, given = await site.view(), _links(request), dict(request.query_params)
+        if view is None:
+            said = (
+                "The lake is being read for the first time since this server started. This page asks again by itself."
+            )
+            loading = message(to, "Reading the lake", said, loading=True)
+            return HTMLResponse(
+                loading, status_code=503, headers={"Retry-After": str(AGAIN_S), "Refresh": str(AGAIN_S)}
+            )
+        return HTMLResponse(await site.run(lambda: page(view, to, given)))
+
+    return answer
+
+
+def _chart(site: Site) -> Callable[[Request, str], Awaitable[Response]]:
+    async def answer(request: Request, kind: str) -> Response:
+        if kind not in kinds():
+            raise MissingError(f"{kind}: no such chart; there are {', '.join(kinds())}")
+        given = dict(request.query_params)
+        theme = Theme.DARK if given.get("theme") == Theme.DARK else Theme.LIGHT
+        subject, day, view = subject_of(given), day_of(given.get("date")), await _settled(site)
+        key = (version_of(view), kind, subject, day, theme)
+        drawn = await site.run(lambda: site.charts.get(key, lambda: draw(kind, candidate(view, subject, day), theme)))
+        kept = {"Cache-Control": KEPT_FOR} if given.get("v") == version_of(view) else {}
+        return Response(drawn, media_type="image/svg+xml", headers=kept)
+
+    return answer
+
+
+def _download(site: Site) -> Callable[[Request, str], Awaitable[Response]]:
+    async def answer(request: Request, table: str) -> Response:
+        if table not in DOWNLOADS:
+            raise MissingError(f"{table}: no such download; there are {', '.join(DOWNLOADS)}")
+        given, view = dict(request.query_params), await _settled(site)
+        text = await site.run(lambda: DOWNLOADS[table](view, given))
+        named = {"Content-Disposition": f'attachment; filename="{file_name(table, given)}"'}
+        return Response(text, media_type="text/csv", headers=named)
+
+    return answer
+
+
+async def _settled(site: Site) -> View:
+    view = await site.view()
+    if view is None:
+        raise StorageError("the lake is being read for the first time since this server started; try again in a moment")
+    return view
+
+
+async def _static(name: str) -> Response:
+    found = static_files().get(name)
+    if found is None:
+        raise MissingError(f"{name}: no such file")
+    return Response(found.data, media_type=found.type, headers={"Cache-Control": KEPT_FOR})
+
+
+async def _nowhere(path: str) -> Response:
+    raise MissingError(f"There is no page {path}.")
+
+
+def _links(request: Request) -> Links:
+    return Links(base=str(request.scope.get("root_path", "")).rstrip("/"))
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    return HTMLResponse(message(_links(request), "Not here", str(error)), status_code=404)
+
+
+async def _misused(request: Request, error: Exception) -> Response:
+    return HTMLResponse(message(_links(request), "This can't be shown", str(error)), status_code=400)
+
+
+async def _out_of_reach(request: Request, error: Exception) -> Response:
+    log.warning("the page can't be shown: %s", error)
+    return HTMLResponse(message(_links(request), "The lake can't be read", str(error)), status_code=503)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """Who isn't let in isn't given the page's own files either, so this page needs none."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    title, said = {
+        401: ("Not signed in", "Sign in to Airflow, then open Evaluations again."),
+        403: ("Not allowed", "This page is for users of Airflow who may read the DAG evalbench_nightly."),
+    }.get(status, ("Refused", "This request was refused."))
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return HTMLResponse(render("refused.html", title=title, said=said), status_code=status, headers=headers)
+
+
+async def _broken(request: Request, _: Exception) -> Response:
+    """The server logs the error; this answer goes around the middleware, so it brings its headers along."""
+    said = "Something in the page itself failed; the server's log says what."
+    return HTMLResponse(message(_links(request), "An error of the page", said), status_code=500, headers=dict(HEADERS))
+
+
+ERRORS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+    MissingError: _missing,
+    UsageError: _misused,
+    EvalbenchError: _out_of_reach,
+    HTTPException: _refused,
+    Exception: _broken,
+}

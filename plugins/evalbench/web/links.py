@@ -1,0 +1,84 @@
+"""Addresses of the page: every one is made here, with everything from runs percent-encoded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from urllib.parse import quote, urlencode
+
+from evalbench.gate.case import Subject
+from evalbench.web.models.parts import Filters, TrialLink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """base: the path the page is mounted at, without a slash at its end."""
+
+    base: str
+
+    def static(self, name: str, version: str) -> str:
+        """A file of the page itself."""
+        return self._to(f"static/{name}", {"v": version})
+
+    def board(self, filters: Filters | None = None) -> str:
+        """The board, all of it or filtered."""
+        return self._to("", filter_fields(filters))
+
+    def page(self, name: str, filters: Filters | None = None) -> str:
+        """`contradictions`, `quality` or `search`."""
+        return self._to(name, filter_fields(filters))
+
+    def candidate(self, subject: Subject, day: date | None = None) -> str:
+        """One subject; its newest date without a day."""
+        return self._to("candidate", subject_fields(subject, day))
+
+    def check(self, subject: Subject, day: date, number: int) -> str:
+        """One check of one decision."""
+        return f"{self.candidate(subject, day)}#check-{number}"
+
+    def run(self, run_id: str) -> str:
+        """One run."""
+        return self._to("run", {"run_id": run_id})
+
+    def trial(self, link: TrialLink) -> str:
+        """One trial; of one without a record its run."""
+        if link.trial is None:
+            return f"{self.run(link.run_id)}#trials"
+        return self._to("trial", {"run_id": link.run_id, "task_id": link.task_id, "trial": link.trial})
+
+    def chart(self, kind: str, subject: Subject, day: date, theme: str, version: str) -> str:
+        """A drawing of a subject. version: of the rows it shows, so that it may be kept."""
+        return self._to(f"chart/{kind}.svg", {**subject_fields(subject, day), "theme": theme, "v": version})
+
+    def download(self, table: str, fields: Mapping[str, object]) -> str:
+        """A table as CSV."""
+        return self._to(f"download/{table}.csv", fields)
+
+    def _to(self, path: str, fields: Mapping[str, object]) -> str:
+        given = {name: str(value) for name, value in fields.items() if value is not None}
+        return f"{self.base}/{path}" + (f"?{urlencode(given, quote_via=quote, safe='')}" if given else "")
+
+
+def subject_fields(subject: Subject, day: date | None = None) -> dict[str, object]:
+    """A subject and a date as query fields."""
+    return {
+        "product": subject.product,
+        "suite": subject.suite,
+        "environment": subject.environment,
+        "candidate": subject.candidate,
+        "date": day,
+    }
+
+
+def filter_fields(filters: Filters | None) -> dict[str, object]:
+    """Filters as query fields."""
+    if filters is None:
+        return {}
+    return {
+        "product": filters.product,
+        "suite": filters.suite,
+        "model": filters.model,
+        "candidate": filters.candidate,
+        "environment": filters.environment,
+        "date": filters.day,
+        "older": "1" if filters.older else None,
+    }

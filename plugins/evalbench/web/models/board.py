@@ -1,0 +1,85 @@
+"""The board: where every subject stands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from evalbench.gate.decision import Verdict
+from evalbench.web.models.filters import filter_options, shown
+from evalbench.web.models.parts import FilterOptions, Filters, Standing
+from evalbench.web.models.standing import standings, subject_of
+from evalbench.web.store import AsOf, View
+from evalbench.web.tables import SUBJECT
+
+RECENT = timedelta(days=30)
+_ORDER = (Verdict.FAIL, Verdict.INSUFFICIENT_EVIDENCE, Verdict.PASS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """One row per subject: its newest decision, or that of the date chosen, as far as the filters fit that decision.
+
+    rows: newest date first, then held, lacking evidence, may ship; then by subject. counts: rows per verdict, all three
+    always there. older: subjects left out because they weren't decided for 30 days before the newest run.
+    nothing: why there is no row, in a sentence; None when there are some.
+    """
+
+    as_of: AsOf
+    filters: Filters
+    options: FilterOptions
+    counts: Mapping[Verdict, int]
+    rows: tuple[Standing, ...]
+    older: int
+    nothing: str | None
+
+
+def board(view: View, filters: Filters) -> Board:
+    """The board of a view of the lake."""
+    day, today = filters.day, view.as_of.now.date()
+    limit = _limit(view, filters)
+    rows = view.once(("standings", day, limit, today), lambda: _standings(view, day, limit))
+    subjects = view.once(
+        ("subjects", day), lambda: view.rows(f"SELECT {SUBJECT}, model, run_date FROM ({_chosen(day)})")
+    )
+    found = [row for row in rows if shown(filters, row.subject, row.model)]
+    older = sum(row["run_date"] < limit and shown(filters, subject_of(row), row["model"]) for row in subjects)
+    return Board(
+        as_of=view.as_of,
+        filters=filters,
+        options=filter_options(view, filters),
+        counts={verdict: sum(row.verdict is verdict for row in found) for verdict in Verdict},
+        rows=tuple(found),
+        older=older,
+        nothing=None if found else _nothing(view, filters, older),
+    )
+
+
+def _standings(view: View, day: date | None, limit: date) -> list[Standing]:
+    """Every subject's decision of a date, or its newest one unless it is before the limit, as the board sorts them."""
+    chosen = f"SELECT {SUBJECT}, run_date AS day FROM ({_chosen(day)}) WHERE run_date >= ?"
+    found = standings(view, chosen, [limit])
+    return sorted(found, key=lambda row: (-row.day.toordinal(), _ORDER.index(row.verdict), row.subject))
+
+
+def _chosen(day: date | None) -> str:
+    """A SELECT of the decision of each subject on a date, or of its newest one."""
+    if day is not None:
+        return f"SELECT * FROM daily WHERE run_date = DATE '{day.isoformat()}'"
+    return f"SELECT * FROM daily QUALIFY row_number() OVER (PARTITION BY {SUBJECT} ORDER BY run_date DESC) = 1"
+
+
+def _limit(view: View, filters: Filters) -> date:
+    """The first date whose decisions are shown."""
+    if filters.older or filters.day is not None or view.as_of.newest_run is None:
+        return date.min
+    return view.as_of.newest_run - RECENT
+
+
+def _nothing(view: View, filters: Filters, older: int) -> str:
+    if older:
+        return f"No subject was decided in the last {RECENT.days} days before the newest run; {older} were before."
+    if filters != Filters(older=filters.older):
+        return "No decision matches these filters."
+    if view.as_of.newest_run is None:
+        return "Nothing is decided yet: no run has been published into this lake."
+    return "Nothing is decided yet: the lake has runs, and no decision."

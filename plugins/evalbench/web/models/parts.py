@@ -1,0 +1,247 @@
+"""What several pages show: subjects, filters, figures with their counts, checks, and as of when all of it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from evalbench.gate.case import Subject
+from evalbench.gate.decision import Verdict
+from evalbench.repeats import Bracket
+from evalbench.signals import Funnel
+
+SIGNAL_LABELS = {
+    "task_quality": "Task quality",
+    "useful_progress": "Useful progress",
+    "effect_integrity": "Effect integrity",
+    "cost_per_verified_outcome": "Cost per verified outcome",
+    "false_success": "False success",
+}
+"""The five signals in the order in which every page shows them."""
+STAGE_LABELS = {
+    1: "Coverage",
+    2: "False success",
+    3: "Unknown effects",
+    4: "Floors",
+    5: "Comparison with the baseline",
+}
+VERDICT_LABELS = {
+    Verdict.PASS: "May ship",
+    Verdict.FAIL: "Held",
+    Verdict.INSUFFICIENT_EVIDENCE: "Lacks evidence",
+}
+"""What a decision means for a release; the word of record is the verdict itself."""
+
+
+class MissingError(LookupError):
+    """What was asked for isn't in the lake; the message says so in one sentence, and what to look at instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What to show; None: everything. day: the date decided. older: also subjects not decided for a month."""
+
+    product: str | None = None
+    suite: str | None = None
+    environment: str | None = None
+    candidate: str | None = None
+    model: str | None = None
+    day: date | None = None
+    older: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOptions:
+    """What can be chosen, each sorted; dates newest first."""
+
+    products: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    days: tuple[date, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalFigure:
+    """One signal of one decision.
+
+    value = numerator / denominator, in `unit` (`quality 0..1`, `share`, `USD`); None over nothing, and then reason says
+    why in words. numerator: None where nothing of it is known. left_out: reason → items in neither. ci95: None where no
+    interval is defined. beside: figures kept next to it and never added to it, as JSON values by name.
+    covered of population: coverage, in `counted` (`completed trials`, `active windows`, …): how much of what should
+    speak does.
+    """
+
+    name: str
+    label: str
+    unit: str
+    value: float | None
+    numerator: float | None
+    denominator: int
+    left_out: Mapping[str, int]
+    left_out_total: int
+    ci95: tuple[float, float] | None
+    beside: Mapping[str, object]
+    reason: str | None
+    covered: int
+    population: int
+    counted: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalPoint:
+    """A signal on one date, and what was decided then. Fields as in SignalFigure."""
+
+    day: date
+    decision: Verdict
+    value: float | None
+    numerator: float | None
+    denominator: int
+    left_out_total: int
+    ci95: tuple[float, float] | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialLink:
+    """A trial by name; trial None: planned, and without a record. label: as sentences name it (`t1#2`)."""
+
+    run_id: str
+    task_id: str
+    trial: int | None
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRow:
+    """A trial behind a check and why. missing: the evidence is absent; else it is harm on record."""
+
+    link: TrialLink
+    why: str
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One check of one decision, at both ends.
+
+    number: its place in the fixed order, from 0. stage: 1 to 5, stage_label in words. status: evaluated, reported,
+    not_evaluated, not_used or refused. fired: it holds the release; proven: even the best end breaches the limit.
+    observed, best, worst, limit: in `unit` (share, count, USD, seconds, tokens, …); None where there is nothing to
+    divide, or, for worst with worst_unbounded, where no bound exists. numerator, denominator: the raw counts.
+    reason: one sentence. evidence: the trials behind it, at most 200 of evidence_total.
+    """
+
+    number: int
+    name: str
+    stage: int
+    stage_label: str
+    status: str
+    fired: bool
+    proven: bool
+    unit: str
+    observed: float | None
+    best: float | None
+    worst: float | None
+    worst_unbounded: bool
+    limit: float | None
+    numerator: float | None
+    denominator: float | None
+    reason: str
+    next_step: str
+    evidence: tuple[EvidenceRow, ...]
+    evidence_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deciding:
+    """What decided, for people.
+
+    sentence: the check's own, or on PASS that every check holds. check, number, proven, next_step: None, None, False
+    and None on PASS. trials: the first five behind it of trials_total.
+    """
+
+    sentence: str
+    check: str | None
+    number: int | None
+    proven: bool
+    next_step: str | None
+    trials: tuple[TrialLink, ...]
+    trials_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """How a decision differs from the one of the subject's date before.
+
+    before_day, before: None for a subject's first decision. changed: the word or the deciding check is another.
+    sentence: all of it in words. definitions: what the two were made with that differs (`policy`, `gate code`,
+    `dataset version`, …), empty where nothing does. revised: where this date itself was decided before with another
+    result (decision_log): that first word, else None; revisions: entries of the log for this date.
+    """
+
+    before_day: date | None
+    before: Verdict | None
+    changed: bool
+    sentence: str
+    definitions: tuple[str, ...]
+    revised: Verdict | None
+    revisions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayMark:
+    """What was decided on a date."""
+
+    day: date
+    decision: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excluded:
+    """A run that the operator voided: it is in no number."""
+
+    run_id: str
+    reason: str
+    owner: str
+    day: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One subject's decision on one date, with all that a line of the board shows.
+
+    verdict: the word of record; label: what it means for a release. provisional: the UTC day isn't over. age_days: days
+    from the date to the clock's; behind_days: days from the date to the newest run of the whole lake (0: the newest).
+    model, dataset_version: None where the runs name none. signals: the five, in order. marks: decisions of the last
+    dates, oldest first, this one last; sparks: signal name → its points over the same dates. pass_hat_k: k → bracket.
+    """
+
+    subject: Subject
+    day: date
+    verdict: Verdict
+    label: str
+    provisional: bool
+    age_days: int
+    behind_days: int
+    policy_name: str
+    policy_version: str
+    policy_hash: str
+    workflow: str
+    model: str | None
+    dataset_version: str | None
+    baseline: str | None
+    window_days: int
+    as_of: datetime
+    tasks: int
+    runs: tuple[str, ...]
+    deciding: Deciding
+    flip: str
+    signals: tuple[SignalFigure, ...]
+    funnel: Funnel
+    pass_hat_k: Mapping[int, Bracket]
+    change: Change
+    marks: tuple[DayMark, ...]
+    sparks: Mapping[str, tuple[SignalPoint, ...]] = field(default_factory=dict)
+    attested: tuple[str, ...] = ()
+    excluded: tuple[Excluded, ...] = ()

@@ -1,0 +1,181 @@
+"""One run: what it was, what was measured, and where its own files mislead."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from datetime import date, datetime
+
+from evalbench.gate.case import Subject
+from evalbench.gate.decision import Verdict
+from evalbench.web.models.figures import Row, number
+from evalbench.web.models.own_day import OwnDay, own_day
+from evalbench.web.models.run_parts import (
+    ClaimRow,
+    DefectRow,
+    FindingRow,
+    GeneralScoreRow,
+    HealthRow,
+    MetricRow,
+    claims_of,
+    defects_of,
+    findings_of,
+    general_score_of,
+    health_of,
+    measured_health,
+    metrics_of,
+)
+from evalbench.web.models.trial_rows import TrialRow, trial_rows
+from evalbench.web.store import AsOf, View
+
+_TAKEN = (
+    "run_id", "path", "run_date", "run_time", "state", "format", "reader_version", "content", "model",
+    "dataset_version", "plan_source", "planned_trials", "recorded_trials", "missing_trials", "unplanned_trials",
+    "open_ended",
+)  # fmt: skip
+_IDENTITY = {
+    "dataset": "Dataset",
+    "generator": "Generator",
+    "generator_class": "Generator class",
+    "agent_version": "Agent version",
+    "eval_group": "Evaluation group",
+    "workflow": "Workflow",
+    "requester": "Requested by",
+    "baseline": "Baseline it names",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummaryText:
+    """Text about the run; advisory. text None: reason says why. state: generated, offline, rejected, … or none.
+
+    tokens and cost_usd (US dollars): None where nothing was counted or priced. model: None when none was asked.
+    """
+
+    state: str
+    text: str | None
+    reason: str | None
+    model: str | None
+    calls: int | None
+    tokens_in: int | None
+    tokens_out: int | None
+    tokens_thinking: int | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledBy:
+    """A decision that pooled the run."""
+
+    subject: Subject
+    day: date
+    verdict: Verdict
+    policy_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPage:
+    """One run.
+
+    identity: label → value as the run's own files name it, None where they don't. labels: of run.yaml. plan_source:
+    manifest, evalset, or observed (no plan was reachable, so nothing missing can be seen). open_ended: nobody knows how
+    many trials are missing. content: sha256 of the directory.
+    trials: by task and number, at most 1000 of trials_total. defect_codes: code → how many; defects: at most 200 of
+    them. unattached: score rows that name no trial. policy_name: whose thresholds metrics are counted with.
+    facts_reason: why general score, metrics, health, claims, findings and defects are missing (the facts are gone or
+    damaged), None when they are here.
+    """
+
+    as_of: AsOf
+    run_id: str
+    path: str
+    subject: Subject
+    run_date: date
+    run_time: datetime
+    state: str
+    format: str
+    reader_version: str
+    content: str
+    model: str | None
+    dataset_version: str | None
+    identity: Mapping[str, str | None]
+    labels: Mapping[str, str]
+    plan_source: str
+    planned_trials: int
+    recorded_trials: int
+    missing_trials: int
+    unplanned_trials: int
+    open_ended: bool
+    unattached: int
+    decisions: tuple[PooledBy, ...]
+    policy_name: str
+    summary: RunSummaryText
+    general_score: GeneralScoreRow | None
+    metrics: tuple[MetricRow, ...]
+    health: tuple[HealthRow, ...]
+    claims: tuple[ClaimRow, ...]
+    findings: tuple[FindingRow, ...]
+    defect_codes: Mapping[str, int]
+    defects: tuple[DefectRow, ...]
+    trials: tuple[TrialRow, ...]
+    trials_total: int
+    facts_reason: str | None
+
+
+def run_page(view: View, run_id: str) -> RunPage:
+    """One run. Raises MissingError when the tables have none of that id."""
+    found = own_day(view, run_id)
+    row = found.run
+    taken = {name: row[name] for name in _TAKEN}
+    trials, total = trial_rows(view, found)
+    health = measured_health(found)
+    return RunPage(
+        **taken,
+        as_of=view.as_of,
+        subject=found.subject,
+        identity={label: row[name] for name, label in _IDENTITY.items()},
+        labels=json.loads(row["labels"]),
+        unattached=row["unattached_rows"],
+        decisions=_pooled_by(view, found),
+        policy_name=found.decision["policy_name"],
+        summary=_summary(view, row),
+        general_score=general_score_of(found.scored),
+        metrics=metrics_of(found),
+        health=health_of(health),
+        claims=claims_of(found.scored),
+        findings=findings_of(found.scored, health),
+        defect_codes=json.loads(row["defect_codes"]),
+        defects=defects_of(found.scored),
+        trials=trials,
+        trials_total=total,
+        facts_reason=found.facts_reason,
+    )
+
+
+def _pooled_by(view: View, found: OwnDay) -> tuple[PooledBy, ...]:
+    subject = found.subject
+    rows = view.rows(
+        "SELECT run_date, decision, policy_name, runs FROM decisions WHERE product = ? AND suite = ? AND"
+        " environment = ? AND candidate = ? AND run_date >= ? AND window_from <= ? ORDER BY run_date, policy_name",
+        [*astuple(subject), found.run["run_date"], found.run["run_date"]],
+    )
+    return tuple(
+        PooledBy(subject=subject, day=row["run_date"], verdict=Verdict(row["decision"]), policy_name=row["policy_name"])
+        for row in rows
+        if found.run["run_id"] in json.loads(row["runs"])
+    )
+
+
+def _summary(view: View, run: Row) -> RunSummaryText:
+    rows = view.rows("SELECT * FROM summaries WHERE run_id = ? AND run_date = ?", [run["run_id"], run["run_date"]])
+    (row,) = rows
+    return RunSummaryText(
+        state=row["state"],
+        text=row["text"],
+        reason=row["reason"],
+        model=row["summary_model"],
+        calls=row["calls"],
+        tokens_in=row["tokens_in"],
+        tokens_out=row["tokens_out"],
+        tokens_thinking=row["tokens_thinking"],
+        cost_usd=number(row["cost_usd"]),
+    )

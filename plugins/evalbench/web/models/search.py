@@ -1,0 +1,82 @@
+"""Runs and tasks by a part of their name."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from evalbench.gate.case import Subject
+from evalbench.web.models.checks import trial_link
+from evalbench.web.models.parts import TrialLink
+from evalbench.web.models.standing import subject_of
+from evalbench.web.store import AsOf, View
+from evalbench.web.tables import SUBJECT
+
+MOST = 50
+_RUNS = """
+    SELECT *, count(*) OVER () AS total FROM runs WHERE contains(lower(run_id), lower(?)) ORDER BY run_date DESC, run_id
+"""
+_TASKS = f"""
+    SELECT *, count(*) OVER () AS total FROM (
+        SELECT {SUBJECT}, task_id, count(trial) AS trials,
+            max({{'run_date': run_date, 'run_id': run_id, 'trial': trial}}) AS newest
+        FROM trials WHERE contains(lower(task_id), lower(?)) GROUP BY {SUBJECT}, task_id
+    ) ORDER BY newest.run_date DESC, task_id, {SUBJECT}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHit:
+    """A run whose id contains the text."""
+
+    run_id: str
+    subject: Subject
+    run_date: date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskHit:
+    """A task of a subject whose id contains the text. link: its newest trial. trials: how many there are of it."""
+
+    link: TrialLink
+    subject: Subject
+    run_date: date
+    trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Newest first, at most 50 of each; totals beside. Upper and lower case are the same. Nothing for a blank text."""
+
+    as_of: AsOf
+    text: str
+    runs: tuple[RunHit, ...]
+    runs_total: int
+    tasks: tuple[TaskHit, ...]
+    tasks_total: int
+
+
+def search(view: View, text: str) -> Search:
+    """What contains a text, blanks around it left out."""
+    wanted = text.strip()
+    runs = _rows(view, _RUNS, wanted)
+    tasks = _rows(view, _TASKS, wanted)
+    return Search(
+        as_of=view.as_of,
+        text=wanted,
+        runs=tuple(RunHit(run_id=row["run_id"], subject=subject_of(row), run_date=row["run_date"]) for row in runs),
+        runs_total=runs[0]["total"] if runs else 0,
+        tasks=tuple(
+            TaskHit(
+                link=trial_link(row["newest"]["run_id"], row["task_id"], row["newest"]["trial"]),
+                subject=subject_of(row),
+                run_date=row["newest"]["run_date"],
+                trials=row["trials"],
+            )
+            for row in tasks
+        ),
+        tasks_total=tasks[0]["total"] if tasks else 0,
+    )
+
+
+def _rows(view: View, sql: str, text: str) -> list[dict[str, Any]]:
+    return view.rows(f"{sql} LIMIT {MOST}", [text]) if text else []

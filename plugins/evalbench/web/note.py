@@ -1,0 +1,190 @@
+"""The report as a decision note in GitHub-flavoured Markdown: for a comment on a pull request. No links, no HTML."""
+
+from collections.abc import Iterator, Sequence
+
+from evalbench import __version__
+from evalbench.gate.decision import Verdict
+from evalbench.web.inert import inert, named, table
+from evalbench.web.models.candidate import Candidate
+from evalbench.web.models.parts import Check, SignalFigure, Standing
+from evalbench.web.report import Report
+from evalbench.web.words import NOTHING, counted, fraction, in_unit, instant, number, plural, short_hash, suite_name
+
+MOST_CHARS = 60_000
+"""A comment on GitHub holds 65,536 characters."""
+CELL_CHARS = 300
+NAMED_RUNS = 5
+STEPS = ("planned", "started", "ended", "declared", "judged", "verified")
+ASIDE = ("waiting", "crashed", "gave_up", "declaration_unknown")
+
+
+def as_markdown(report: Report) -> str:
+    """The note. What doesn't fit into a comment is left out from the end, and counted."""
+    parts = [_part(page, alone=len(report.pages) == 1) for page in report.pages]
+    head, foot = _head(report), _foot(report)
+    shown = _fitting(parts, MOST_CHARS - len(head) - len(foot))
+    left = len(parts) - shown
+    said = [f"{plural(left, 'decision')} more: too many for one comment; ask for them by candidate.\n"] if left else []
+    return "\n".join(part for part in (head, *parts[:shown], *said, foot) if part)
+
+
+def _fitting(parts: Sequence[str], room: int) -> int:
+    for shown, part in enumerate(parts):
+        room -= len(part) + 1
+        if room < 0:
+            return shown
+    return len(parts)
+
+
+def _head(report: Report) -> str:
+    """How many may ship, and a line for each; nothing of it where there is one decision, whose own heading says all."""
+    if report.nothing is not None:
+        return f"## Release decisions\n\n{inert(report.nothing)}\n"
+    if len(report.pages) == 1:
+        return ""
+    rows = [
+        (
+            f"**{page.standing.verdict}**",
+            named(page.subject.candidate),
+            _subject(page.standing),
+            f"{page.standing.day}{_provisional(page.standing)}",
+            named(page.standing.deciding.check) if page.standing.deciding.check is not None else NOTHING,
+        )
+        for page in report.pages
+    ]
+    lines = table(("decision", "candidate", "subject", "date", "decided by"), (), rows)
+    return "\n".join([f"## Release decisions: {_tally(report)}", "", *lines, ""])
+
+
+def _tally(report: Report) -> str:
+    words = {Verdict.PASS: "may ship", Verdict.FAIL: "held", Verdict.INSUFFICIENT_EVIDENCE: "lack evidence"}
+    return ", ".join(f"{report.counts[verdict]} {word}" for verdict, word in words.items())
+
+
+def _foot(report: Report) -> str:
+    as_of = report.as_of
+    about = f" Asked for: {inert(report.scope.said)}." if report.scope.said else ""
+    older = f" {plural(report.older, 'subject')} not decided for a month left out." if report.older else ""
+    moving = (
+        f" Being published, and shown as before: {', '.join(map(str, as_of.unsettled))}." if as_of.unsettled else ""
+    )
+    made = f"Made {instant(as_of.now)} by evalbench {__version__} from the lake {named(as_of.lake)}."
+    return f"{made}{about}{older}{moving} PASS permits a release within its scope; it doesn't mean safe.\n"
+
+
+def _part(page: Candidate, *, alone: bool) -> str:
+    standing = page.standing
+    title = f"{named(standing.subject.candidate)}: {standing.verdict}, {standing.label.lower()}"
+    paragraphs = [
+        f"{'##' if alone else '###'} {title}{_provisional(standing)}",
+        _why(standing),
+        "\n".join(_signals(standing.signals)),
+        f"**Trials.** {_funnel(standing)}",
+        *_repeats(standing),
+        *_fired(page.checks, standing.deciding.check),
+        f"**What would flip it.** {inert(standing.flip)}",
+        f"**What changed.** {inert(standing.change.sentence)}{_revised(standing)}",
+        f"**Scope.** {_scope(standing)}",
+        *(f"**Not counted.** {said}" for said in _not_counted(standing)),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _provisional(standing: Standing) -> str:
+    return " (provisional: the day is not over)" if standing.provisional else ""
+
+
+def _why(standing: Standing) -> str:
+    why = standing.deciding
+    if why.check is None:
+        return f"**{inert(why.sentence)}**"
+    more = f" and {number(why.trials_total - len(why.trials))} more" if why.trials_total > len(why.trials) else ""
+    trials = f" Trials: {', '.join(named(link.label) for link in why.trials)}{more}." if why.trials else ""
+    proof = "proven" if why.proven else "not proven: evidence is missing"
+    then = f" Next: {inert(why.next_step.rstrip('.'))}." if why.next_step else ""
+    return f"**{inert(why.sentence)}**\n\nDecided by {named(why.check)}, {proof}.{trials}{then}"
+
+
+def _signals(figures: Sequence[SignalFigure]) -> list[str]:
+    rows = [
+        (
+            figure.label,
+            inert(fraction(figure.numerator, figure.denominator, figure.unit)),
+            inert(in_unit(figure.value, figure.unit)) if figure.value is not None else "not available",
+            _interval(figure),
+            f"{number(figure.covered)} of {number(figure.population)} {inert(figure.counted)}",
+            inert(counted(figure.left_out)) or inert(figure.reason or "") or NOTHING,
+        )
+        for figure in figures
+    ]
+    return table(("signal", "count", "value", "95 %", "covered", "left out"), (1, 2), rows)
+
+
+def _interval(figure: SignalFigure) -> str:
+    if figure.ci95 is None:
+        return NOTHING
+    return " to ".join(inert(in_unit(end, figure.unit)) for end in figure.ci95)
+
+
+def _funnel(standing: Standing) -> str:
+    way = " → ".join(f"{number(getattr(standing.funnel, step))} {step}" for step in STEPS)
+    beside = [(step, getattr(standing.funnel, step)) for step in ASIDE]
+    aside = ", ".join(f"{number(count)} {step.replace('_', ' ')}" for step, count in beside if count)
+    return f"{way}; {aside}." if aside else f"{way}."
+
+
+def _repeats(standing: Standing) -> Iterator[str]:
+    found = [(k, span) for k, span in standing.pass_hat_k.items() if span.lower is not None and span.upper is not None]
+    if len(found) < 2:
+        return
+    spans = (f"^{k} {span.lower:.4f} to {span.upper:.4f} ({plural(span.tasks, 'task')})" for k, span in found)
+    yield f"**pass^k.** {inert('; '.join(spans))}."
+
+
+def _fired(checks: Sequence[Check], deciding: str | None) -> Iterator[str]:
+    fired = [check for check in checks if check.fired]
+    if not fired:
+        return
+    rows = [
+        (
+            named(check.name),
+            "yes" if check.proven else "no",
+            *(inert(in_unit(end, check.unit)) for end in (check.observed, check.best)),
+            "unbounded" if check.worst_unbounded else inert(in_unit(check.worst, check.unit)),
+            inert(in_unit(check.limit, check.unit)),
+            "as above" if check.name == deciding else inert(check.reason, CELL_CHARS),
+        )
+        for check in fired
+    ]
+    yield "\n".join(table(("fired", "proven", "observed", "best", "worst", "limit", "why"), (2, 3, 4, 5), rows))
+
+
+def _revised(standing: Standing) -> str:
+    change = standing.change
+    if change.revised is None:
+        return ""
+    return f" This date was decided before: {change.revised} at first, {plural(change.revisions, 'entry', 'entries')}."
+
+
+def _subject(standing: Standing) -> str:
+    subject = standing.subject
+    return " · ".join(named(name) for name in (subject.product, suite_name(subject.suite), subject.environment))
+
+
+def _scope(standing: Standing) -> str:
+    version = f"dataset version {named(standing.dataset_version)}" if standing.dataset_version else "no dataset version"
+    runs = ", ".join(named(run) for run in standing.runs[:NAMED_RUNS])
+    more = f" and {len(standing.runs) - NAMED_RUNS} more" if len(standing.runs) > NAMED_RUNS else ""
+    baseline = f"baseline {named(standing.baseline)}" if standing.baseline is not None else "no baseline"
+    policy = f"policy {named(standing.policy_name)} {named(standing.policy_version)}"
+    return (
+        f"{_subject(standing)}, decided for {standing.day} as of {instant(standing.as_of)};"
+        f" {plural(standing.tasks, 'task')}, window of {plural(standing.window_days, 'day')}, {version},"
+        f" {inert(standing.workflow)}, {baseline}; {policy} ({named(short_hash(standing.policy_hash))});"
+        f" {plural(len(standing.runs), 'run')}{': ' if runs else ''}{runs}{more}."
+    )
+
+
+def _not_counted(standing: Standing) -> Iterator[str]:
+    for voided in standing.excluded:
+        yield f"Run {named(voided.run_id)}: {inert(voided.reason)} ({inert(voided.owner)}, {voided.day})."

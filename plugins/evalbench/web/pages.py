@@ -1,0 +1,174 @@
+"""The pages by name: which model each is made from, and what its template is told beside it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TypeAlias
+
+from evalbench.errors import UsageError
+from evalbench.gate.case import Subject
+from evalbench.web import charts
+from evalbench.web.links import Links, filter_fields, subject_fields
+from evalbench.web.models.board import board
+from evalbench.web.models.candidate import Candidate, candidate
+from evalbench.web.models.contradictions import contradictions
+from evalbench.web.models.filters import day_of, filters_of
+from evalbench.web.models.parts import SIGNAL_LABELS, Filters
+from evalbench.web.models.quality import quality
+from evalbench.web.models.run import run_page
+from evalbench.web.models.search import search
+from evalbench.web.models.trial import trial_page
+from evalbench.web.palette import Theme
+from evalbench.web.rendering import render, static_files
+from evalbench.web.store import View
+
+Given: TypeAlias = Mapping[str, str]
+"""The fields of a query string."""
+Page: TypeAlias = Callable[[View, Links, Given], str]
+
+MOST_LETTERS = 2000
+"""Of one field of a query."""
+CHART_TITLES = MappingProxyType(
+    {
+        **{name: (label, "") for name, label in SIGNAL_LABELS.items()},
+        "costs": ("Costs", "US dollars; hollow: a bill is missing, the true figure is higher"),
+        "pass_hat_k": ("pass^k", "the chance that k trials of a task in a row succeed, from lower to upper bound"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartImage:
+    """A chart of the candidate page: its addresses in both themes, and what it shows in words."""
+
+    title: str
+    unit: str
+    light: str
+    dark: str
+    alt: str
+
+
+def shell(to: Links, here: str, text: str = "") -> dict[str, object]:
+    """What the frame of every page needs. here: the page's place in the navigation; text: what was searched for."""
+    files = static_files()
+    return {"to": to, "here": here, "text": text, "static": lambda name: to.static(name, files[name].version)}
+
+
+def required(given: Given, name: str) -> str:
+    """A field of the query. Raises UsageError without it."""
+    if not (text := given.get(name, "")):
+        raise UsageError(f"{name} is missing in the address; start at the board")
+    if len(text) > MOST_LETTERS:
+        raise UsageError(f"{name} has more than {MOST_LETTERS:,} letters; start at the board")
+    return text
+
+
+def subject_of(given: Given) -> Subject:
+    """The subject a query names. Raises UsageError for half a one."""
+    names = ("product", "suite", "environment", "candidate")
+    return Subject(**{name: required(given, name) for name in names})
+
+
+def trial_of(given: Given) -> int:
+    """The number of a trial. Raises UsageError for what is no number."""
+    text = required(given, "trial")
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise UsageError(f"trial: {text!r} is no number of a trial; start at the board")
+    return int(text)
+
+
+def version_of(view: View) -> str:
+    """What names the rows a view shows, also beyond this process."""
+    return f"{view.as_of.read_at:%Y%m%d%H%M%S%f}-{view.number}"
+
+
+def _board(view: View, to: Links, given: Given) -> str:
+    filters = filters_of(given)
+    return render(
+        "board.html",
+        **shell(to, "board"),
+        page=board(view, filters),
+        fields=filter_fields(filters),
+        filtered=filters != Filters(),
+        with_older=replace(filters, older=True),
+    )
+
+
+def _candidate(view: View, to: Links, given: Given) -> str:
+    page = candidate(view, subject_of(given), day_of(given.get("date")))
+    return render(
+        "candidate.html",
+        **shell(to, "candidate"),
+        page=page,
+        fields=subject_fields(page.subject, page.standing.day),
+        units={figure.name: figure.unit for figure in page.standing.signals},
+        charts=[_chart(page, to, kind, version_of(view)) for kind in charts.kinds_for(page)],
+    )
+
+
+def _chart(page: Candidate, to: Links, kind: str, version: str) -> ChartImage:
+    title, unit = CHART_TITLES[kind]
+    address = partial(to.chart, kind, page.subject, page.standing.day, version=version)
+    return ChartImage(
+        title=title,
+        unit=unit,
+        light=address(theme=Theme.LIGHT),
+        dark=address(theme=Theme.DARK),
+        alt=charts.described(kind, page),
+    )
+
+
+def _run(view: View, to: Links, given: Given) -> str:
+    return render("run.html", **shell(to, "run"), page=run_page(view, required(given, "run_id")))
+
+
+def _trial(view: View, to: Links, given: Given) -> str:
+    page = trial_page(view, required(given, "run_id"), required(given, "task_id"), trial_of(given))
+    return render("trial.html", **shell(to, "trial"), page=page)
+
+
+def _contradictions(view: View, to: Links, given: Given) -> str:
+    filters = filters_of(given)
+    return render(
+        "contradictions.html",
+        **shell(to, "contradictions"),
+        page=contradictions(view, filters),
+        fields=filter_fields(filters),
+        filtered=filters != Filters(),
+    )
+
+
+def _quality(view: View, to: Links, given: Given) -> str:
+    filters = filters_of(given)
+    return render(
+        "quality.html",
+        **shell(to, "quality"),
+        page=quality(view, filters),
+        fields=filter_fields(filters),
+        filtered=filters != Filters(),
+    )
+
+
+def _search(view: View, to: Links, given: Given) -> str:
+    text = given.get("q", "")[:MOST_LETTERS]
+    return render("search.html", **shell(to, "search", text), page=search(view, text))
+
+
+PAGES: Mapping[str, Page] = MappingProxyType(
+    {
+        "": _board,
+        "candidate": _candidate,
+        "run": _run,
+        "trial": _trial,
+        "contradictions": _contradictions,
+        "quality": _quality,
+        "search": _search,
+    }
+)
+"""Path below the mount → the page's HTML from a view of the lake, its addresses and the query."""
+
+
+def message(to: Links, title: str, said: str, *, loading: bool = False) -> str:
+    """A page that only says something; while loading, that it will be replaced."""
+    return render("message.html", **shell(to, ""), title=title, said=said, loading=loading)

@@ -1,0 +1,125 @@
+"""Templates to HTML: everything is escaped, and a name that a template misspells is an error."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from evalbench.gate.decision import Verdict
+from evalbench.web import marks, words
+from evalbench.web.models.parts import SIGNAL_LABELS, VERDICT_LABELS
+
+HERE = Path(__file__).resolve().parent
+SHORT = 100
+"""Letters of JSON that stay on one line."""
+TYPES = MappingProxyType({".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"})
+WORDS = (
+    words.age,
+    words.brief,
+    words.clean,
+    words.counted,
+    words.fraction,
+    words.in_unit,
+    words.instant,
+    words.listed,
+    words.money,
+    words.number,
+    words.plural,
+    words.rate,
+    words.seconds,
+    words.short_hash,
+    words.spaced,
+    words.suite_name,
+)
+DRAWINGS = (marks.interval, marks.check_range, marks.sparkline, marks.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticFile:
+    """A file the browser loads. version: changes with its bytes."""
+
+    data: bytes
+    type: str
+    version: str
+
+
+@cache
+def static_files() -> Mapping[str, StaticFile]:
+    """All of them, by name: nothing else is ever read for a request."""
+    found = {}
+    for path in sorted((HERE / "static").iterdir()):
+        if path.suffix in TYPES:
+            data = path.read_bytes()
+            version = hashlib.sha256(data).hexdigest()[:12]
+            found[path.name] = StaticFile(data=data, type=TYPES[path.suffix], version=version)
+    return found
+
+
+@cache
+def environment() -> Environment:
+    """The one environment of all templates."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters |= {word.__name__: word for word in WORDS} | {"pretty_json": pretty_json, "detail": detail}
+    made.globals |= {drawing.__name__: drawing for drawing in DRAWINGS}
+    made.globals |= {
+        "SIGNAL_LABELS": SIGNAL_LABELS,
+        "VERDICT_LABELS": VERDICT_LABELS,
+        "VERDICTS": tuple(Verdict),
+        "NOTHING": words.NOTHING,
+    }
+    return made
+
+
+def render(template: str, /, **shown: object) -> str:
+    """A template, filled in."""
+    return environment().get_template(template).render(**shown)
+
+
+def pretty_json(text: str) -> str:
+    """Canonical JSON as people read it, on one line where it is short; other text as it is."""
+    found = _json(text)
+    if found is None:
+        return text
+    return json.dumps(found, indent=None if len(text) <= SHORT else 1, ensure_ascii=False)
+
+
+def detail(text: str) -> str:
+    """What a verdict rests on: `equal 3, tools none` for a flat JSON object, other text as it is."""
+    found = _json(text)
+    if not isinstance(found, dict) or any(isinstance(value, dict) for value in found.values()):
+        return text
+    return ", ".join(f"{words.spaced(name)} {_said(value)}" for name, value in found.items())
+
+
+def _said(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(str(item) for item in value) or "none"
+    return "none" if value is None else value
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _shown(value: object) -> object:
+    """What a template prints: None is a mistake of the template, text is cleaned of what can't be seen."""
+    if value is None:
+        raise TypeError("a template prints None: say why there is nothing instead")
+    return words.clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,133 @@
+"""What a report holds: decisions picked from the lake, each with all that stands beside it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from evalbench.errors import UsageError
+from evalbench.gate.case import Subject
+from evalbench.gate.decision import Verdict
+from evalbench.web.models.board import board
+from evalbench.web.models.candidate import Candidate, candidate
+from evalbench.web.models.parts import Filters
+from evalbench.web.models.standing import subject_of
+from evalbench.web.store import AsOf, View
+from evalbench.web.words import listed, suite_name
+
+_ORDER = (Verdict.FAIL, Verdict.INSUFFICIENT_EVIDENCE, Verdict.PASS)
+NAMED = 10
+"""Candidates an error names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What the report is about; None and (): everything. Dates are inclusive.
+
+    Of each subject its newest decision in range is shown.
+    """
+
+    product: str | None = None
+    suite: str | None = None
+    candidates: tuple[str, ...] = ()
+    since: date | None = None
+    until: date | None = None
+
+    @property
+    def narrow(self) -> bool:
+        """Whether something is left out on purpose."""
+        return self != Scope()
+
+    def names(self, subject: Subject) -> bool:
+        """Whether a subject is asked for; a suite with or without its file ending."""
+        return (
+            self.product in (None, subject.product)
+            and self.suite in (None, subject.suite, suite_name(subject.suite))
+            and (not self.candidates or subject.candidate in self.candidates)
+        )
+
+    @property
+    def said(self) -> str:
+        """`product shop, from 2026-11-01 to 2026-11-30`; empty where everything is asked for."""
+        parts = [f"product {self.product}"] if self.product is not None else []
+        parts += [f"suite {self.suite}"] if self.suite is not None else []
+        parts += [f"candidate {', '.join(self.candidates)}"] if self.candidates else []
+        span = [f"from {self.since}"] if self.since is not None else []
+        span += [f"to {self.until}"] if self.until is not None else []
+        return ", ".join([*parts, " ".join(span)] if span else parts)
+
+    def holds(self, day: date) -> bool:
+        """Whether a date is in range."""
+        return (self.since is None or day >= self.since) and (self.until is None or day <= self.until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Decisions, each with all that stands beside it.
+
+    pages: newest date first, then held, lacking evidence, may ship; then by subject. counts: pages per verdict.
+    older: subjects left out because they weren't decided for a month before the newest run. nothing: why there is no
+    page, in a sentence; None when there are some.
+    """
+
+    as_of: AsOf
+    scope: Scope
+    pages: tuple[Candidate, ...]
+    counts: Mapping[Verdict, int]
+    older: int
+    nothing: str | None
+
+
+def report(view: View, scope: Scope) -> Report:
+    """The report on a view of the lake. Raises UsageError when something is asked for by name and nobody has it."""
+    subjects = view.rows("SELECT DISTINCT product, suite, environment, candidate FROM decisions")
+    _check_names([subject_of(row) for row in subjects], scope)
+    candidate_asked = scope.candidates[0] if len(scope.candidates) == 1 else None
+    found = board(view, Filters(product=scope.product, candidate=candidate_asked, older=scope.narrow))
+    rows = [row for row in found.rows if scope.names(row.subject)]
+    pages = [page for row in rows if (page := _page(view, row.subject, row.day, scope)) is not None]
+    pages.sort(key=lambda page: (-page.standing.day.toordinal(), _ORDER.index(page.standing.verdict), page.subject))
+    nothing = found.nothing if not found.rows else None if pages else f"Nothing was decided: {scope.said}."
+    return Report(
+        as_of=found.as_of,
+        scope=scope,
+        pages=tuple(pages),
+        counts={verdict: sum(page.standing.verdict is verdict for page in pages) for verdict in Verdict},
+        older=found.older,
+        nothing=nothing,
+    )
+
+
+def _page(view: View, subject: Subject, newest: date, scope: Scope) -> Candidate | None:
+    """The subject on its newest date in range, as far as it had come by then."""
+    if scope.holds(newest):
+        return candidate(view, subject, newest)
+    day = next((day for day in candidate(view, subject).days if scope.holds(day)), None)
+    return None if day is None else _until(candidate(view, subject, day), day)
+
+
+def _until(page: Candidate, day: date) -> Candidate:
+    return replace(
+        page,
+        signals={name: tuple(point for point in points if point.day <= day) for name, points in page.signals.items()},
+        costs=tuple(point for point in page.costs if point.day <= day),
+        pass_hat_k=tuple(point for point in page.pass_hat_k if point.day <= day),
+        marks=tuple(mark for mark in page.marks if mark.day <= day),
+        changes=tuple(change for change in page.changes if change.day <= day),
+        log=tuple(entry for entry in page.log if entry.day <= day),
+    )
+
+
+def _check_names(subjects: Sequence[Subject], scope: Scope) -> None:
+    """A name that nobody has is often a misspelt one. Raises UsageError with those there are."""
+    here = [subject for subject in subjects if scope.product in (None, subject.product)]
+    _check("product", [scope.product], {subject.product for subject in subjects})
+    _check("suite", [scope.suite], {name for s in here for name in (suite_name(s.suite), s.suite)})
+    here = [subject for subject in here if scope.suite in (None, subject.suite, suite_name(subject.suite))]
+    _check("candidate", scope.candidates, {subject.candidate for subject in here})
+
+
+def _check(what: str, asked: Sequence[str | None], known: set[str]) -> None:
+    lost = next((name for name in asked if name is not None and name not in known), None)
+    if lost is not None:
+        names = listed(sorted(known), NAMED)
+        raise UsageError(f"no decision is about {what} {lost}; {f'there are {names}' if names else 'there is none'}")

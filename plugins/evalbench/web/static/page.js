@@ -1,0 +1,74 @@
+// What the page can do better with a script. Everything works without.
+
+// Light or dark, remembered in this browser.
+(function () {
+  const button = document.querySelector(".theme");
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  function shown() {
+    return root.dataset.theme || (dark.matches ? "dark" : "light");
+  }
+  function other() {
+    return shown() === "dark" ? "light" : "dark";
+  }
+  function name() {
+    button.textContent = other() === "dark" ? "Dark" : "Light";
+    button.setAttribute("aria-label", "Show in " + other() + " colours");
+  }
+  button.hidden = false;
+  name();
+  dark.addEventListener("change", name);
+  button.addEventListener("click", function () {
+    root.dataset.theme = other();
+    try { window.localStorage.setItem("evalbench-theme", root.dataset.theme); } catch { /* not remembered */ }
+    name();
+  });
+})();
+
+// Tables that can be sorted: by number where every cell has one, else by text; what is absent always comes last.
+(function () {
+  function key(row, column) {
+    const cell = row.children[column];
+    const value = cell.dataset.value;
+    return value === undefined ? cell.textContent.trim() : value;
+  }
+  function compare(a, b, numbers, way) {
+    if (a === "" || b === "") return a === b ? 0 : a === "" ? 1 : -1;
+    return way * (numbers ? Number(a) - Number(b) : a.localeCompare(b, "en", { numeric: true }));
+  }
+  function sort(table, column, way) {
+    const body = table.tBodies[0];
+    const rows = Array.from(body.rows).map(function (row) { return [key(row, column), row]; });
+    const numbers = rows.every(function (pair) { return pair[0] === "" || Number.isFinite(Number(pair[0])); });
+    rows.sort(function (a, b) { return compare(a[0], b[0], numbers, way); });
+    body.append(...rows.map(function (pair) { return pair[1]; }));
+  }
+  for (const table of document.querySelectorAll("table[data-sortable]")) {
+    const heads = Array.from(table.tHead.rows[0].cells);
+    heads.forEach(function (head, column) {
+      if (head.hasAttribute("data-unsorted")) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", function () {
+        const up = head.getAttribute("aria-sort") === "ascending";
+        heads.forEach(function (one) { one.removeAttribute("aria-sort"); });
+        head.setAttribute("aria-sort", up ? "descending" : "ascending");
+        sort(table, column, up ? -1 : 1);
+      });
+    });
+  }
+})();
+
+// A link into a folded part opens it.
+(function () {
+  function open() {
+    const there = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    for (let part = there; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+    if (there) there.scrollIntoView();
+  }
+  window.addEventListener("hashchange", open);
+  if (window.location.hash) open();
+})();

@@ -1,0 +1,182 @@
+"""A release manager reads: from the board to the very trial, with filters, downloads and addresses to pass on."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.page.addresses import FAST, REPLAYED, RUN, TRIAL
+from tests.page.visiting import visiting
+
+
+def downloaded(page: Page, name: str) -> list[dict[str, str]]:
+    """The rows of the CSV behind a download link."""
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name=name, exact=True).click()
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_board_says_what_may_ship_and_why_the_rest_is_held(browser: Browser, site: str) -> None:
+    """Counts on top, held subjects first within a date, the deciding sentence, n/d beside every value, its age."""
+    with visiting(browser, site) as visit:
+        page = visit.open("/")
+        expect(page.get_by_role("list", name="Decisions")).to_contain_text("1 may ship")
+        rows = page.locator(".board tbody tr")
+        fast = rows.filter(has=page.get_by_role("link", name="fast-v2", exact=True))
+        expect(fast).to_contain_text("Held")
+        expect(fast).to_contain_text("1/5 declared completions failed at the destination: t4")
+        expect(fast).to_contain_text(re.compile(r"0\.902\s*4\.51 / 5"))
+        expect(fast).to_contain_text("2026-11-28, 3 days old")
+        stable = rows.filter(has=page.get_by_role("link", name="stable-v1", exact=True))
+        expect(stable).to_contain_text("May ship")
+        assert ["Held", "Held", "May ship"] == [
+            text.strip() for text in rows.locator(".decision").all_inner_texts()[:3]
+        ]
+
+
+def test_what_is_not_known_says_why_and_is_never_zero(browser: Browser, site: str) -> None:
+    """Replayed runs have no bill and no grades: the cells say so, and hold no number."""
+    with visiting(browser, site) as visit:
+        page = visit.open(f"/?{REPLAYED.partition('&')[0]}")
+        cell = page.locator(".board tbody tr .signal").nth(3)
+        expect(cell).to_contain_text("Not available")
+        expect(cell).to_contain_text("no trial has a bill")
+        expect(cell).not_to_contain_text("$0")
+
+
+def test_from_the_board_down_to_the_trial(browser: Browser, site: str) -> None:
+    """Subject, deciding check, the trial behind it: each one click, and each page says where it is."""
+    with visiting(browser, site) as visit:
+        page = visit.open("/")
+        page.get_by_role("link", name="fast-v2", exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("fast-v2")
+        page.get_by_role("link", name="inversion-fast-v2", exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Run inversion-fast-v2")
+        page.get_by_role("link", name="t4", exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Trial t4")
+        trail = page.get_by_role("list", name="Where this is").get_by_role("listitem")
+        assert ["Board", "fast-v2", "inversion-fast-v2", "t4"] == trail.all_inner_texts()
+        page.get_by_role("link", name="false_success", exact=True).click()
+        expect(page.locator("#check-14, #check-13, #check-12").filter(has_text="decides")).to_be_in_viewport()
+
+
+def test_the_trial_shows_what_was_expected_beside_what_was_called(browser: Browser, site: str) -> None:
+    """The credit note that was never asked for: one call missing, another on top, and the receipt of the latter."""
+    with visiting(browser, site) as visit:
+        page = visit.open(TRIAL)
+        rows = page.locator(".aligned tbody tr")
+        said = [row.locator(".between").inner_text().split("\n")[1] for row in rows.all()]
+        assert ["as expected", "as expected", "extra", "missing"] == said
+        expect(rows.filter(has_text="approvals__open_request")).to_contain_text("never called")
+        expect(page.get_by_role("region", name="Effects")).to_contain_text("billing:customers/C-3175/balance")
+        expect(page.locator("#outcome + dl")).to_contain_text("trials.jsonl line 4")
+
+
+def test_filters_narrow_the_board_and_stand_in_its_address(browser: Browser, site: str) -> None:
+    """What was chosen is in the query string, chosen again when the address is opened, and can be dropped."""
+    with visiting(browser, site) as visit:
+        page = visit.open("/")
+        page.get_by_label("Product", exact=True).select_option("release-inversion")
+        page.get_by_label("Date", exact=True).select_option("2026-11-24")
+        page.get_by_role("button", name="Filter").click()
+        assert "product=release-inversion" in page.url
+        assert "date=2026-11-24" in page.url
+        assert ["fast-v2", "stable-v1"] == sorted(page.locator(".subject").all_inner_texts())
+        again = visit.open(page.url.removeprefix(site))
+        expect(again.get_by_label("Date", exact=True)).to_have_value("2026-11-24")
+        again.get_by_role("link", name="Show all", exact=True).click()
+        assert page.locator(".subject").count() > 2
+
+
+def test_everything_works_without_a_script(browser: Browser, site: str) -> None:
+    """The same filters, the same way down, the same tables; only sorting and the switch of colours are missing."""
+    with visiting(browser, site, java_script_enabled=False) as visit:
+        page = visit.open("/")
+        page.get_by_label("Product", exact=True).select_option("release-inversion")
+        page.get_by_role("button", name="Filter").click()
+        page.get_by_role("link", name="fast-v2", exact=True).click()
+        page.get_by_role("link", name="inversion-fast-v2", exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Run inversion-fast-v2")
+        assert 0 == page.locator("button.sort:visible, .theme:visible").count()
+
+
+def test_a_table_is_sorted_by_its_header_with_the_absent_last(browser: Browser, site: str) -> None:
+    """By number up and down, said to assistive technology, and what isn't available stays at the end both ways."""
+    with visiting(browser, site) as visit:
+        page = visit.open("/")
+        head = page.locator(".board thead th").filter(has_text="Task quality")
+        values = page.locator(".board tbody tr > td:nth-of-type(2)")
+        for order, first in (("ascending", "0.818"), ("descending", "0.902")):
+            head.get_by_role("button").click()
+            assert order == head.get_attribute("aria-sort")
+            assert values.nth(0).inner_text().startswith(first)
+            assert values.last.inner_text().startswith("Not available")
+
+
+def test_the_board_as_a_file_has_the_numbers_of_the_board(browser: Browser, site: str) -> None:
+    """Numerators and denominators are columns of their own, what is absent is empty, and the reason stands beside."""
+    with visiting(browser, site) as visit:
+        rows = {row["candidate"]: row for row in downloaded(visit.open("/"), "CSV of the board")}
+        assert "FAIL" == rows["fast-v2"]["decision"]
+        assert ("4.51", "5") == tuple(rows["fast-v2"][f"task_quality_{part}"] for part in ("numerator", "denominator"))
+        assert "" == rows["gemini_cli/synthetic-secrets"]["task_quality_value"]
+        assert "no completed trial was graded" == rows["gemini_cli/synthetic-secrets"]["task_quality_not_available"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "rows"),
+    [
+        (f"/candidate?{FAST}", "CSV of Signals on 2026-11-28", 70),
+        (f"/candidate?{FAST}", "CSV of Gate checks on 2026-11-28, in their order", 27),
+        (f"/candidate?{FAST}", "CSV of Decisions of record", 22),
+        (RUN, "CSV of Trials", 5),
+        ("/contradictions", "CSV of the contradictions", 24),
+        ("/quality", "CSV of Accounting", 2),
+    ],
+)
+def test_every_table_can_be_taken_along(browser: Browser, site: str, path: str, name: str, rows: int) -> None:
+    """A download has the rows of the table it stands beside."""
+    with visiting(browser, site) as visit:
+        assert rows == len(downloaded(visit.open(path), name))
+
+
+def test_a_run_or_task_is_found_by_a_part_of_its_name(browser: Browser, site: str) -> None:
+    """The search in every header finds runs and trials, in any case of letters."""
+    with visiting(browser, site) as visit:
+        page = visit.open("/quality")
+        page.get_by_role("searchbox").fill("FAST-V2")
+        page.get_by_role("searchbox").press("Enter")
+        page.get_by_role("link", name="inversion-fast-v2", exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Run inversion-fast-v2")
+
+
+def test_charts_are_drawn_and_said(browser: Browser, site: str) -> None:
+    """Every chart of the candidate page is an image that loads, and its text says the newest value as n/d."""
+    with visiting(browser, site) as visit:
+        page = visit.open(f"/candidate?{FAST}")
+        for image in page.locator("figure img.only-light").all():
+            image.scroll_into_view_if_needed()
+            expect(image).to_have_js_property("naturalWidth", 506)
+        alt = page.locator("figure img.only-light").first.get_attribute("alt") or ""
+        assert alt.startswith("Task quality over 14 dates: 0.902 (4.51 / 5) on 2026-11-28")
+
+
+def test_definition_changes_stand_beside_the_charts(browser: Browser, site: str) -> None:
+    """The day on which the policy became stricter is numbered in the charts and named in a list."""
+    with visiting(browser, site) as visit:
+        page = visit.open(f"/candidate?{FAST}")
+        changes = page.get_by_role("list", name="Definition changes")
+        expect(changes).to_contain_text("2026-11-21: policy")
+
+
+def test_what_was_not_understood_is_told(browser: Browser, site: str) -> None:
+    """Quarantined, in progress, excluded and ignored entries, each with what to do, and accounting that closes."""
+    with visiting(browser, site) as visit:
+        page = visit.open("/quality")
+        expect(page.get_by_role("region", name=re.compile("^Quarantined"))).to_contain_text("inversion-fast-v2-copy")
+        expect(page.get_by_role("region", name=re.compile("^In progress"))).to_contain_text("inversion-broken-manifest")
+        expect(page.get_by_role("region", name=re.compile("^Excluded"))).to_contain_text("started with the wrong image")
+        assert 0 == page.get_by_text("no: a pipeline error").count()

@@ -1,0 +1,362 @@
+"""The page's copy of the lake: the same rows, whole dates only, soon up to date, and honest where it can't be."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.cloud.emulators import Gcs, fake_gcs
+from tests.lakes import settings, write_run
+
+from evalbench import pipeline
+from evalbench.errors import PipelineError, UsageError
+from evalbench.forgetting import forget
+from evalbench.lake.commits import commit_path, read_commit, read_commits, write_commit
+from evalbench.settings import load_settings
+from evalbench.sinks.duckdb import query
+from evalbench.storage import LocalStorage, Storage, lake_of
+from evalbench.web.models.board import board
+from evalbench.web.models.candidate import candidate
+from evalbench.web.models.parts import Filters
+from evalbench.web.models.run import run_page
+from evalbench.web.models.trial import trial_page
+from evalbench.web.store import FRESH_S, Store, View
+from evalbench.web.tables import GATE_EVIDENCE, GROWING, TRIALS, WHOLE
+
+NOW = datetime(2026, 12, 2, 6, tzinfo=UTC)
+DAY = date(2026, 11, 28)
+
+
+class Ticks:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """The seconds."""
+        return self.now
+
+    def pass_on(self) -> None:
+        """Let a look grow too old."""
+        self.now += FRESH_S
+
+
+@pytest.fixture
+def ticks() -> Ticks:
+    """A clock of the test's."""
+    return Ticks()
+
+
+@pytest.fixture
+def stores() -> Iterator[list[Store]]:
+    """Stores that end with the test."""
+    opened: list[Store] = []
+    yield opened
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two dates with a run each."""
+    folder = tmp_path / "runs"
+    write_run(folder, "first", 27)
+    write_run(folder, "second", DAY.day)
+    return folder
+
+
+def published(runs: Path) -> Path:
+    """The lake beside these runs, up to date with them."""
+    lake = runs.parent / "lake"
+    pipeline.run(settings(runs, lake))
+    return lake
+
+
+def opened(stores: list[Store], lake: Path | Storage, ticks: Ticks) -> Store:
+    """A store over a lake."""
+    place = LocalStorage(str(lake)) if isinstance(lake, Path) else lake
+    stores.append(Store(place, lambda: NOW, ticks))
+    return stores[-1]
+
+
+def run_ids(view: View) -> list[str]:
+    """The runs a view shows."""
+    return [row["run_id"] for row in view.rows("SELECT run_id FROM runs ORDER BY run_id")]
+
+
+def write_record(lake: Path, *, writing: bool) -> None:
+    """What a publisher says of DAY before it replaces the partitions, and afterwards."""
+    place = LocalStorage(str(lake))
+    record = read_commit(place, DAY)
+    assert record is not None
+    write_commit(place, replace(record, seq=record.seq + 1, writing=writing))
+
+
+def test_the_same_rows_as_the_tables(
+    sample_runs: Path, tmp_path: Path, root: Path, stores: list[Store], ticks: Ticks
+) -> None:
+    """What is held of a table, and what is derived from it, is what SQL over the lake answers."""
+    routing = root / "include" / "samples" / "routing.yaml"
+    pipeline.run(settings(sample_runs, tmp_path / "lake", routing=routing))
+    lake = LocalStorage(str(tmp_path / "lake"))
+    view = opened(stores, lake, ticks).view()
+    judged = "run_date, product, suite, environment, candidate, policy_hash, policy_name, run_id, task_id, trial,"
+    judged += " status, declared, outcome, waiting, quality, covered_usd"
+    asked = {name: (f"SELECT * FROM {name}", "* EXCLUDE source_path" if name in GROWING else "*") for name in WHOLE}
+    asked |= {name: (f"SELECT * FROM {name}", "* EXCLUDE source_path") for name in GROWING}
+    asked["trials"] = (f"SELECT {', '.join(TRIALS)} FROM trials", "*")
+    asked["gate_evidence"] = (f"SELECT {', '.join(GATE_EVIDENCE)} FROM gate_evidence", "*")
+    asked["judged"] = (f"SELECT {judged} FROM judged_trials WHERE trial_date = run_date", "*")
+    asked["silent_judges"] = ("SELECT * FROM judge_failures", "*")
+    for name, (sql, held) in asked.items():
+        expected = query(lake, f"{sql} ORDER BY ALL", partial(read_commits, lake)).to_pylist()
+        assert expected, name
+        assert expected == view.rows(f"SELECT {held} FROM {name} ORDER BY ALL"), name
+
+
+def test_a_look_counts_for_seconds(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """A lake is asked again when the last look is too old; a view in use stays what it was."""
+    store = opened(stores, published(runs), ticks)
+    before = store.view()
+    write_run(runs, "third", DAY.day)
+    published(runs)
+    assert ["first", "second"] == run_ids(store.view())
+    ticks.pass_on()
+    after = store.view()
+    assert ["first", "second", "third"] == run_ids(after)
+    assert ["first", "second"] == run_ids(before)
+    assert before.number < after.number
+
+
+def test_a_lake_that_looks_the_same_is_not_read_again(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """The rows stay the same object."""
+    store = opened(stores, published(runs), ticks)
+    before = store.view()
+    ticks.pass_on()
+    after = store.view()
+    assert before.snapshot is after.snapshot
+    assert before.number == after.number
+
+
+def test_what_did_not_change_is_taken_over(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """A date that was read once isn't read again, though its files can't be read any more."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    store.view()
+    for path in lake.glob("trends/*/run_date=2026-11-27/part-0.parquet"):
+        path.write_bytes(b"no parquet")
+    write_run(runs, "third", DAY.day)
+    pipeline.run(settings(runs, lake), since=DAY, until=DAY)
+    ticks.pass_on()
+    assert ["first", "second", "third"] == run_ids(store.view())
+
+
+def test_a_date_being_published_stays_as_it_was(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """Old rows until the commit record is right again, and the page is told which date is unsettled."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    store.view()
+    write_run(runs, "third", DAY.day)
+    published(runs)
+    write_record(lake, writing=True)
+    ticks.pass_on()
+    view = store.view()
+    assert ["first", "second"] == run_ids(view)
+    assert (DAY,) == view.as_of.unsettled
+    write_record(lake, writing=False)
+    ticks.pass_on()
+    view = store.view()
+    assert ["first", "second", "third"] == run_ids(view)
+    assert () == view.as_of.unsettled
+
+
+def test_a_date_never_seen_whole_is_left_out(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """Whoever looks first while a date is being published sees the others, and that this one is missing."""
+    lake = published(runs)
+    write_record(lake, writing=True)
+    view = opened(stores, lake, ticks).view()
+    assert ["first"] == run_ids(view)
+    assert (DAY,) == view.as_of.unsettled
+
+
+def test_files_that_are_not_the_committed_ones_are_not_shown(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """One foreign file of a date costs the date, until it is the committed one again; the record needs no change."""
+    lake = published(runs)
+    (file,) = lake.glob(f"trends/signals/run_date={DAY}/*.parquet")
+    committed = file.read_bytes()
+    shutil.copy(next(lake.glob("trends/signals/run_date=2026-11-27/*.parquet")), file)
+    store = opened(stores, lake, ticks)
+    assert ["first"] == run_ids(store.view())
+    file.write_bytes(committed)
+    ticks.pass_on()
+    view = store.view()
+    assert ["first", "second"] == run_ids(view)
+    assert () == view.as_of.unsettled
+
+
+def test_no_view_holds_half_a_date(tmp_path: Path, stores: list[Store]) -> None:
+    """While runs keep arriving on one date, every view has as many runs as trials, summaries and pooled runs of it."""
+    folder, lake = tmp_path / "runs", tmp_path / "lake"
+    write_run(folder, "run-0", DAY.day)
+    published(folder)
+
+    def publish_ten() -> None:
+        for number in range(1, 11):
+            write_run(folder, f"run-{number}", DAY.day)
+            pipeline.run(settings(folder, lake))
+
+    asked = """
+        SELECT (SELECT count(*) FROM runs) AS runs, (SELECT count(*) FROM trials) AS trials,
+            (SELECT count(*) FROM summaries) AS summaries, (SELECT count(*) FROM judged) AS judged,
+            (SELECT sum(run_count)::BIGINT FROM decisions) AS pooled
+    """
+    ticks = Ticks()
+    store = opened(stores, lake, ticks)
+    seen = []
+    with ThreadPoolExecutor(1) as pool:
+        publisher = pool.submit(publish_ten)
+        while not publisher.done():
+            ticks.pass_on()
+            seen.append(store.view().rows(asked)[0])
+        publisher.result()
+    ticks.pass_on()
+    seen.append(store.view().rows(asked)[0])
+    assert [dict.fromkeys(found, found["runs"]) for found in seen] == seen
+    assert 11 == seen[-1]["runs"]
+    assert len({found["runs"] for found in seen}) > 2, "the views never saw the date change"
+
+
+def test_a_date_that_lost_its_runs_is_gone(runs: Path, tmp_path: Path, stores: list[Store], ticks: Ticks) -> None:
+    """A run the operator voids leaves every table."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    store.view()
+    exclusions = tmp_path / "exclude.yaml"
+    exclusions.write_text("schema: 1\nexclude: [{run: second, reason: wrong image, owner: Jo, date: 2026-11-29}]\n")
+    pipeline.run(settings(runs, lake, exclude=exclusions))
+    ticks.pass_on()
+    view = store.view()
+    assert ["first"] == run_ids(view)
+    assert [] == view.rows("SELECT * FROM trials WHERE run_date = ?", [DAY])
+    assert [] == view.rows("SELECT * FROM judged WHERE run_date = ?", [DAY])
+
+
+def test_a_forgotten_run_leaves_the_page(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """Also where the log of decisions named it."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    assert [1] == [len(store.view().rows("SELECT * FROM decision_log WHERE contains(runs, 'second')"))]
+    shutil.rmtree(runs / "second")
+    forget(settings(runs, lake), "second")
+    ticks.pass_on()
+    view = store.view()
+    assert ["first"] == run_ids(view)
+    assert [] == view.rows("SELECT * FROM decision_log WHERE contains(runs, 'second')")
+    assert [] == view.rows("SELECT * FROM run_states WHERE run_id = 'second'")
+
+
+def test_no_lake_is_an_error_that_says_so(tmp_path: Path, stores: list[Store], ticks: Ticks) -> None:
+    """And the next view looks again at once."""
+    store = opened(stores, tmp_path / "lake", ticks)
+    with pytest.raises(UsageError, match="no lake here; run the pipeline first"):
+        store.view()
+    write_run(tmp_path / "runs", "first", 27)
+    published(tmp_path / "runs")
+    assert ["first"] == run_ids(store.view())
+
+
+def test_an_empty_lake_has_no_rows(tmp_path: Path, stores: list[Store], ticks: Ticks) -> None:
+    """A lake before its first night is no error."""
+    (tmp_path / "lake").mkdir()
+    view = opened(stores, tmp_path / "lake", ticks).view()
+    assert [] == run_ids(view)
+    assert None is view.as_of.newest_run
+
+
+def test_a_lake_that_is_lost_is_told_beside_what_was_known(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """The last rows stay, with why and since when; when the lake is back, all is well."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    store.view()
+    lake.rename(lake.parent / "elsewhere")
+    ticks.pass_on()
+    view = store.view()
+    assert ["first", "second"] == run_ids(view)
+    assert "no lake here" in (view.as_of.problem or "")
+    (lake.parent / "elsewhere").rename(lake)
+    ticks.pass_on()
+    assert None is store.view().as_of.problem
+
+
+def test_a_damaged_file_is_told_with_its_name(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """An entry of the log, which no record vouches for."""
+    lake = published(runs)
+    damaged = next(lake.glob("trends/decision_log/*/*.parquet"))
+    damaged.write_bytes(b"no parquet")
+    with pytest.raises(PipelineError, match=damaged.name):
+        opened(stores, lake, ticks).view()
+
+
+def test_views_leave_no_trace(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """Reading writes nothing, not even verdicts that aren't stored yet."""
+    lake = published(runs)
+    shutil.rmtree(lake / "verdicts")
+    before = {path: path.stat().st_mtime_ns for path in lake.rglob("*")}
+    view = opened(stores, lake, ticks).view()
+    board(view, Filters())
+    assert 18 == len(run_page(view, "first").metrics)
+    assert before == {path: path.stat().st_mtime_ns for path in lake.rglob("*")}
+
+
+def test_a_record_that_is_no_date_is_passed_over(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """Somebody's file beside the commit records is nobody's date."""
+    lake = published(runs)
+    shutil.copy(lake / commit_path(DAY), lake / "commits" / "copy.json")
+    assert ["first", "second"] == run_ids(opened(stores, lake, ticks).view())
+
+
+@pytest.fixture(scope="module")
+def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gcs]:
+    """A Cloud Storage of these tests."""
+    with fake_gcs(tmp_path_factory.mktemp("gcs")) as server:
+        yield server
+
+
+def test_a_lake_in_a_bucket_is_shown_as_a_local_one(
+    runs: Path, gcs: Gcs, stores: list[Store], ticks: Ticks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Board, candidate, run and trial are the same but for the lake's name, at first and after another night."""
+    for name in [name for name in os.environ if name.startswith(("GOOGLE_", "GCLOUD_", "CLOUDSDK_"))]:
+        monkeypatch.delenv(name)
+    for name, value in gcs.environment().items():
+        monkeypatch.setenv(name, value)
+    gcs.bucket("evalbench-page")
+    given = {"runs": str(runs), "lake": "gs://evalbench-page/lake", "grace_hours": 0, "clock": NOW}
+    remote = load_settings({}, given)
+    pipeline.run(remote)
+    pair = [opened(stores, published(runs), ticks), opened(stores, lake_of(remote), ticks)]
+
+    def pages(store: Store) -> tuple[object, ...]:
+        view = store.view()
+        (row,) = board(view, Filters()).rows
+        found = (
+            board(view, Filters()), candidate(view, row.subject), run_page(view, "second"),
+            trial_page(view, "second", "t1", 0),
+        )  # fmt: skip
+        return tuple(replace(page, as_of=replace(view.as_of, lake="")) for page in found)
+
+    local, in_bucket = (pages(store) for store in pair)
+    assert local == in_bucket
+    write_run(runs, "third", DAY.day)
+    pipeline.run(remote)
+    published(runs)
+    ticks.pass_on()
+    again, in_bucket = (pages(store) for store in pair)
+    assert again == in_bucket
+    assert local != again
