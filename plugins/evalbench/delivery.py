@@ -51,6 +51,16 @@ class Delivery:
     scripts: int = 0
     rows: int = 0
 
+    def __add__(self, other: "Delivery") -> "Delivery":
+        """Both, one after the other."""
+        return Delivery(
+            dates=tuple(sorted({*self.dates, *other.dates})),
+            left=other.left,
+            loads=self.loads + other.loads,
+            scripts=self.scripts + other.scripts,
+            rows=self.rows + other.rows,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeDate:
@@ -97,26 +107,25 @@ def _deliver(lake: Storage, dataset: "OpenWarehouse", *, news: bool) -> Delivery
     """Swap until a look at both sides, after the last swap, finds no difference."""
     delivery, lost = Delivery(), 0
     while lost < LOST:
-        there, published = look(lake), dataset.published()
-        left = frozenset(day for day, each in there.items() if not each.settled)
-        # Rows that nobody delivered, or that are gone, are in no date's record: all is replaced then.
-        afresh = delivery.scripts == 0 and not dataset.agrees(published)
-        if afresh and dataset.published() != published:
-            continue
-        stale = sorted({*there, *published.dates} - left) if afresh else _stale(there, published, left, news=news)
-        if not stale and not afresh:
+        here, published = look(lake), dataset.published()
+        left = frozenset(day for day, each in here.items() if not each.settled)
+        days, swap = _stale(here, published, left, news=news), None
+        if not delivery.scripts and not published.agrees(counted := dataset.counted()):
+            # Rows that nobody delivered, or that are gone, belong to no date that is known: all are replaced.
+            days = sorted({*here, *published.dates} - left)
+            held = frozenset(name for name, rows in counted.items() if rows)
+            swap = Swap(seq=published.seq, dates=_batch(here, days), held=held, kept=left)
+        elif days:
+            dates = _batch(here, days)
+            swap = Swap(seq=published.seq, dates=dates, held=published.tables(dates))
+        if swap is None:
             return replace(delivery, left=tuple(sorted(left)))
-        done = _replaced(lake, dataset, _batch(there, stale), there, published, left if afresh else None)
+        done = _swapped(lake, dataset, here, swap) if swap.kept is None or dataset.published() == published else None
         if done is None:
             lost += 1
             dataset.pause(lost)
         else:
-            delivery = Delivery(
-                dates=tuple(sorted({*delivery.dates, *done.dates})),
-                loads=delivery.loads + done.loads,
-                scripts=delivery.scripts + done.scripts,
-                rows=delivery.rows + done.rows,
-            )
+            delivery += done
     raise StorageError(f"{dataset.service.dataset}: other publishers were faster {LOST} times in a row; run it again")
 
 
@@ -157,19 +166,15 @@ def _date(commit: Commit | None, files: Mapping[str, str]) -> LakeDate:
     )
 
 
-def _contents(there: Mapping[date, LakeDate], day: date) -> Contents:
-    return there[day].contents if day in there else NOTHING
+def _contents(here: Mapping[date, LakeDate], day: date) -> Contents:
+    return here[day].contents if day in here else NOTHING
 
 
-def _fresh(there: Mapping[date, LakeDate], day: date) -> Fresh:
-    return Fresh(contents=_contents(there, day), tables=tuple(sorted(there[day].files)) if day in there else ())
-
-
-def _stale(there: Mapping[date, LakeDate], published: Published, left: frozenset[date], *, news: bool) -> list[date]:
+def _stale(here: Mapping[date, LakeDate], published: Published, left: frozenset[date], *, news: bool) -> list[date]:
     """Dates to replace, sorted."""
     changed, told = [], []
-    for day in {*there, *published.dates} - left:
-        here = _contents(there, day)
+    for day in {*here, *published.dates} - left:
+        here = _contents(here, day)
         before = published.dates[day].contents if day in published.dates else NOTHING
         if here.content != before.content:
             changed.append(day)
@@ -178,56 +183,48 @@ def _stale(there: Mapping[date, LakeDate], published: Published, left: frozenset
     return sorted([*changed, *told]) if changed or news else []
 
 
-def _batch(there: Mapping[date, LakeDate], stale: Iterable[date]) -> list[date]:
+def _batch(here: Mapping[date, LakeDate], days: Iterable[date]) -> dict[date, Fresh]:
     """As many of these dates, from the first on, as one publish takes."""
-    batch: list[date] = []
+    batch: dict[date, Fresh] = {}
     counts = defaultdict[str, int](int)
-    for day in stale:
-        for table, paths in there[day].files.items() if day in there else ():
+    for day in days:
+        files = here[day].files if day in here else {}
+        for table, paths in files.items():
             counts[table] += len(paths)
         if batch and (len(batch) == MOST_DATES or max(counts.values(), default=0) > MOST_FILES):
             break
-        batch.append(day)
+        batch[day] = Fresh(contents=_contents(here, day), tables=tuple(sorted(files)))
     return batch
 
 
-def _replaced(
-    lake: Storage,
-    dataset: "OpenWarehouse",
-    days: Sequence[date],
-    there: Mapping[date, LakeDate],
-    published: Published,
-    afresh: frozenset[date] | None,
-) -> Delivery | None:
-    """Replace these dates; None where another publisher, of the lake or here, was faster."""
-    dates = {day: _fresh(there, day) for day in days}
+def _swapped(lake: Storage, dataset: "OpenWarehouse", here: Mapping[date, LakeDate], swap: Swap) -> Delivery | None:
+    """Stage and swap these dates; None where another publisher, of the lake or here, was faster."""
     try:
-        staged = dataset.stage(lake, _files(there, days), dates, published.seq)
+        staged = dataset.stage(lake, _files(here, swap.dates), swap)
     except PipelineError:
-        if _unchanged(lake, there, days):
+        if _unchanged(lake, here, swap.dates):
             raise
         return None
-    if not _unchanged(lake, there, days):
+    if not _unchanged(lake, here, swap.dates):
         return None
-    held = published.tables(days)
-    done = dataset.swap(Swap(seq=published.seq, dates=dates, staged=tuple(staged), held=held, afresh=afresh))
+    done = dataset.swap(replace(swap, staged=tuple(staged)))
     dataset.drop(staged)
     if not done:
         return None
     loads, rows = sum(each.own for each in staged), sum(each.rows for each in staged)
-    return Delivery(dates=tuple(days), loads=loads, scripts=1, rows=rows)
+    return Delivery(dates=tuple(sorted(swap.dates)), loads=loads, scripts=1, rows=rows)
 
 
-def _files(there: Mapping[date, LakeDate], days: Iterable[date]) -> list[Files]:
+def _files(here: Mapping[date, LakeDate], days: Iterable[date]) -> list[Files]:
     """The files of these dates by table; tables that have none are left out."""
     paths = defaultdict[str, list[str]](list)
     for day in days:
-        for table, found in there[day].files.items() if day in there else ():
+        for table, found in here[day].files.items() if day in here else ():
             paths[table].extend(found)
     return [Files(table=table, paths=tuple(paths[table.name])) for table in TABLES if paths[table.name]]
 
 
-def _unchanged(lake: Storage, there: Mapping[date, LakeDate], days: Iterable[date]) -> bool:
+def _unchanged(lake: Storage, here: Mapping[date, LakeDate], days: Iterable[date]) -> bool:
     """Whether nobody wrote any of these dates since."""
     now = look(lake)
-    return all(now.get(day) == there.get(day) for day in days)
+    return all(now.get(day) == here.get(day) for day in days)

@@ -24,7 +24,6 @@ from tests.processes import start
 from evalbench.delivery import Delivery, deliver, warehouse_of
 from evalbench.lake.commits import Commit, StoredObject, read_commit, write_commit
 from evalbench.settings import GoogleAccess, Settings
-from evalbench.sinks.bigquery.schema import fields_of
 from evalbench.sinks.bigquery.warehouse import Warehouse
 from evalbench.sinks.decision_log import entry_path
 from evalbench.sinks.parquet import partition_bytes, partition_path
@@ -81,13 +80,16 @@ class Place:
         return [tuple(row.values()) for row in rows]
 
     def there(self, *tables: Table) -> Rows:
-        """What BigQuery holds; read without a job."""
+        """What BigQuery holds, of a table that isn't there nothing; read without a job."""
         client = self.bigquery.client()
+        known = {table.table_id for table in client.list_tables(self.dataset)}
         return {
             table.name: Counter(
                 tuple(row[name] for name in table.column_names)
-                for row in client.list_rows(f"{self.dataset}.{table.name}", selected_fields=fields_of(table))
+                for row in client.list_rows(client.get_table(f"{self.dataset}.{table.name}"))
             )
+            if table.name in known
+            else Counter()
             for table in tables or TABLES
         }
 
@@ -102,9 +104,19 @@ class Place:
         }
 
     def jobs(self) -> list[str]:
-        """The ids of all jobs that were ever made for the dataset, children of scripts apart."""
-        with self.warehouse.opened() as opened:
-            return sorted(job.job_id for job in opened.service.client.list_jobs() if job.job_id.startswith(opened.jobs))
+        """The ids of all jobs that deliveries to the dataset ever made, children of scripts apart."""
+        name = self.dataset.rpartition(".")[2]
+        found = self.bigquery.client().list_jobs()
+        return sorted(
+            job.job_id
+            for job in found
+            if job.job_id.startswith("evalbench_") and name in (getattr(job, "query", None) or str(job.destination))
+        )
+
+    def clear(self) -> None:
+        """Leave no rows of ours behind, and no record of any."""
+        tables = ("_published", "trials", "calls", "accounting", "decision_log")
+        self.ask(";".join(f"DELETE FROM `{{d}}.{name}` WHERE run_date > '0001-01-01'" for name in tables))
 
     def staging(self) -> list[str]:
         """Staging tables that are there."""
@@ -135,6 +147,8 @@ def put(
     write_commit(lake, commit)
     for path, data in objects.items():
         lake.write_atomic(path, data)
+    for path in set(before.objects if before is not None else ()) - objects.keys():
+        lake.delete(path)
     write_commit(lake, replace(commit, writing=False))
 
 

@@ -2,11 +2,12 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import requests
 from google.api_core import exceptions as api
@@ -20,6 +21,8 @@ from evalbench.settings import GoogleAccess
 
 HTTP: Final[Mapping[str, Any]] = {"timeout": 60.0, "retry": DEFAULT_RETRY.with_timeout(180.0)}
 """How long one request may take, and all attempts at it."""
+WORKERS = 8
+"""Requests at a time, where they only read."""
 LONGEST_PAUSE_S = 16.0
 PASSING = frozenset(
     {
@@ -41,6 +44,8 @@ ROLES = (
     "give the identity that runs this roles/bigquery.dataEditor on the dataset and roles/bigquery.jobUser on its"
     " project, and for a lake in a bucket roles/storage.objectViewer there (docs/deploy.md)"
 )
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +76,12 @@ class Service:
     def name(self, table: str) -> str:
         """Full name of a table."""
         return f"{self.dataset}.{table}"
+
+    def each(self, read: Callable[[str], _Result], tables: Iterable[str]) -> dict[str, _Result]:
+        """What a read says of each of these tables, a few at a time."""
+        names = list(tables)
+        with ThreadPoolExecutor(WORKERS) as pool:
+            return dict(zip(names, pool.map(read, names), strict=True))
 
     def find_table(self, table: str) -> bigquery.Table | None:
         """A table or view, None when there is none."""

@@ -1,14 +1,14 @@
 """Dataset, tables and views, made and kept as declared by plain requests: none of this is a job."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
 
 from google.api_core.exceptions import Conflict, PreconditionFailed
 from google.cloud import bigquery
 
 from evalbench.errors import StorageError, UsageError
 from evalbench.sinks.bigquery.published import PUBLISHED
-from evalbench.sinks.bigquery.schema import APPLICATION, Layout, changed, declared
+from evalbench.sinks.bigquery.schema import APPLICATION, changed, declared
 from evalbench.sinks.bigquery.service import HTTP, Service, told
 from evalbench.sinks.bigquery.views import view_queries
 from evalbench.tables import TABLES, VIEWS, Table
@@ -17,7 +17,8 @@ ATTEMPTS = 5
 """How often something is looked at again because somebody else changed it meanwhile."""
 DEFAULT_LOCATION = "US"
 
-_Result = TypeVar("_Result")
+Keep = Callable[[bigquery.Table | None], None]
+"""Makes what isn't there, changes what is there and differs."""
 
 
 def dataset_location(client: bigquery.Client, dataset: str, location: str | None) -> str:
@@ -38,16 +39,17 @@ def dataset_location(client: bigquery.Client, dataset: str, location: str | None
 
 def keep_tables(service: Service, *, partition_filter: bool) -> None:
     """Make what is missing, add columns that are new. Raises UsageError for a table that differs otherwise."""
-    for table in TABLES:
-        _keep_table(service, table, Layout(partitioned=True, partition_filter=partition_filter))
-    _keep_table(service, PUBLISHED, Layout(partitioned=False, partition_filter=False))
+    tables = {table.name: table for table in (*TABLES, PUBLISHED)}
+    for name, there in service.each(service.find_table, tables).items():
+        filtered = None if name == PUBLISHED.name else partition_filter
+        _kept(service, name, there, partial(_keep_table, service, tables[name], filtered))
 
 
 def keep_views(service: Service) -> None:
     """Make views that are missing, replace those that ask another question than ours."""
-    descriptions = {view.name: view.description for view in VIEWS}
-    for name, sql in view_queries(service.dataset).items():
-        _keep_view(service, name, sql, descriptions[name])
+    queries, descriptions = view_queries(service.dataset), {view.name: view.description for view in VIEWS}
+    for name, there in service.each(service.find_table, queries).items():
+        _kept(service, name, there, partial(_keep_view, service, name, queries[name], descriptions[name]))
 
 
 def _made_dataset(client: bigquery.Client, dataset: str, location: str) -> bigquery.Dataset:
@@ -59,41 +61,32 @@ def _made_dataset(client: bigquery.Client, dataset: str, location: str) -> bigqu
         return client.create_dataset(made, exists_ok=True, **HTTP)
 
 
-def _keep_table(service: Service, table: Table, layout: Layout) -> None:
-    def keep() -> None:
-        there = service.find_table(table.name)
-        if there is None:
-            service.client.create_table(declared(service.name(table.name), table, layout), **HTTP)
-        elif differing := changed(there, table, layout):
-            service.client.update_table(there, differing, **HTTP)
-
-    _again(keep, service, table.name)
-
-
-def _keep_view(service: Service, name: str, sql: str, description: str) -> None:
-    def keep() -> None:
-        there = service.find_table(name)
-        if there is None:
-            made = bigquery.Table(service.name(name))
-            made.view_query, made.description, made.labels = sql, description, APPLICATION
-            service.client.create_table(made, **HTTP)
-        elif there.table_type != "VIEW":
-            raise UsageError(
-                f"BigQuery has a {there.table_type} {service.name(name)} where the view belongs; rename it"
-            )
-        elif (there.view_query, there.description) != (sql, description):
-            there.view_query, there.description = sql, description
-            service.client.update_table(there, ["view_query", "description"], **HTTP)
-
-    _again(keep, service, name)
-
-
-def _again(keep: Callable[[], _Result], service: Service, name: str) -> _Result:
-    """Keep something as it should be, also where others do so at the same moment."""
+def _kept(service: Service, name: str, there: bigquery.Table | None, keep: Keep) -> None:
+    """Keep a table or view as it should be, also where others do so at the same moment."""
     for attempt in range(ATTEMPTS):
         try:
             with told(f"BigQuery table {service.name(name)}"):
-                return keep()
+                return keep(there)
         except (Conflict, PreconditionFailed):
             service.timing.pause(attempt)
+            there = service.find_table(name)
     raise StorageError(f"BigQuery table {service.name(name)}: others change it all the time; run it again")
+
+
+def _keep_table(service: Service, table: Table, partition_filter: bool | None, there: bigquery.Table | None) -> None:
+    if there is None:
+        service.client.create_table(declared(service.name(table.name), table, partition_filter), **HTTP)
+    elif differing := changed(there, table, partition_filter):
+        service.client.update_table(there, differing, **HTTP)
+
+
+def _keep_view(service: Service, name: str, sql: str, description: str, there: bigquery.Table | None) -> None:
+    if there is None:
+        made = bigquery.Table(service.name(name))
+        made.view_query, made.description, made.labels = sql, description, APPLICATION
+        service.client.create_table(made, **HTTP)
+    elif there.table_type != "VIEW":
+        raise UsageError(f"BigQuery has a {there.table_type} {service.name(name)} where the view belongs; rename it")
+    elif (there.view_query, there.description) != (sql, description):
+        there.view_query, there.description = sql, description
+        service.client.update_table(there, ["view_query", "description"], **HTTP)

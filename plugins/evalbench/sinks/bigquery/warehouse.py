@@ -9,8 +9,6 @@ from evalbench.canonical import sha256_json, sha256_parts
 from evalbench.settings import GoogleAccess
 from evalbench.sinks.bigquery.published import PUBLISHED, Published, published_of
 from evalbench.sinks.bigquery.records import Files, Fresh, Staged, Swap
-from evalbench.sinks.bigquery.schema import fields_of
-from evalbench.sinks.bigquery.script import LOG
 from evalbench.sinks.bigquery.service import HTTP, Service, Timing, client_of, told
 from evalbench.sinks.bigquery.staging import drop, stage
 from evalbench.sinks.bigquery.swap import swapped
@@ -57,16 +55,15 @@ class OpenWarehouse:
 
     def published(self) -> Published:
         """What it holds of which date; read without a job."""
-        name = self.service.name(PUBLISHED.name)
-        with told(name):
-            rows = self.service.client.list_rows(name, selected_fields=fields_of(PUBLISHED), **HTTP)
-            return published_of(dict(row.items()) for row in rows)
+        there = self.service.find_table(PUBLISHED.name)
+        if there is None:
+            return Published(dates={})
+        with told(self.service.name(PUBLISHED.name)):
+            return published_of(dict(row.items()) for row in self.service.client.list_rows(there, **HTTP))
 
-    def agrees(self, published: Published) -> bool:
-        """Whether its tables hold as many rows as were delivered; counted without a job."""
-        counted = {table.name: self.service.row_count(table.name) for table in TABLES}
-        logged = counted.pop(LOG)
-        return published.agrees(rows=sum(counted.values()), log_rows=logged)
+    def counted(self) -> dict[str, int]:
+        """Rows of each table; counted without a job."""
+        return self.service.each(self.service.row_count, (table.name for table in TABLES))
 
     def stage(self, lake: Storage, files: Sequence[Files], dates: Mapping[date, Fresh], seq: int) -> list[Staged]:
         """Load these dates' files into staging for the publish after `seq`, unless that was done before."""
