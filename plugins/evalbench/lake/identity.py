@@ -18,7 +18,7 @@ class Identity:
 
 
 def lake_id(lake: Storage) -> str:
-    """The name of a lake, 32 characters of hexadecimal; made when it has none. Raises PipelineError for a damaged one."""
+    """The name of a lake, 32 hexadecimal digits; made when it has none. Raises PipelineError for a damaged one."""
     found = read_json(lake, PATH, Identity)
     if found is None:
         lake.create(PATH, to_json(Identity(lake_id=uuid4().hex)))
