@@ -18,7 +18,14 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 settings.load_profile("repeatable")
 
 
-LONGEST = ("tests/scheduler/test_scheduler.py", "tests/cloud/test_gcs_publishers.py", "tests/cloud/test_delivery.py")
+LONGEST = (
+    "tests/scheduler/test_scheduler.py",
+    "tests/cloud/test_gcs_publishers.py",
+    "tests/cloud/test_delivery_killed.py",
+    "tests/cloud/test_delivery.py",
+    "tests/cloud/test_delivery_races.py",
+    "tests/dags/test_cloud.py",
+)
 """Files to begin with: what takes minutes and is begun last leaves the other processes idle."""
 
 

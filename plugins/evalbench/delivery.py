@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from evalbench.canonical import sha256_json
 from evalbench.errors import PipelineError, StorageError
 from evalbench.lake.commits import Commit, read_commits
+from evalbench.lake.identity import lake_id
 from evalbench.settings import Settings
 from evalbench.sinks.bigquery.published import Published
 from evalbench.sinks.bigquery.records import Contents, Files, Fresh, Swap
@@ -97,36 +98,68 @@ def deliver(lake: Storage, warehouse: "Warehouse", *, news: bool) -> Delivery:
     until a later publish. Where nothing differs there is no job. Raises UsageError for a dataset or table that can't be
     used, StorageError where trying again may help, PipelineError for whatever else BigQuery refuses.
     """
-    with warehouse.opened() as dataset:
-        delivery = _deliver(lake, dataset, news=news)
+    with warehouse.opened(lake_id(lake)) as dataset:
+        delivery = _made_good(lake, dataset) + _followed(lake, dataset, news=news)
         dataset.keep_views()
     return delivery
 
 
-def _deliver(lake: Storage, dataset: "OpenWarehouse", *, news: bool) -> Delivery:
-    """Swap until a look at both sides, after the last swap, finds no difference."""
+def _made_good(lake: Storage, dataset: "OpenWarehouse") -> Delivery:
+    """Replace everything, where the tables hold other rows than were delivered: which dates are wrong is unknown."""
+    lost = 0
+    while True:
+        published, counted = dataset.published(), dataset.counted()
+        if published.agrees(counted):
+            return Delivery()
+        here = look(lake)
+        left = _unsettled(here)
+        dates = _batch(here, sorted({*here, *published.dates} - left, reverse=True))
+        held = frozenset(name for name, rows in counted.items() if rows)
+        # What was counted may be what another publish has swapped in meanwhile.
+        if dataset.published() == published:
+            done = _swapped(lake, dataset, here, Swap(seq=published.seq, dates=dates, held=held, kept=left))
+            if done is not None:
+                return done
+        lost = _beaten(dataset, lost)
+
+
+def _followed(lake: Storage, dataset: "OpenWarehouse", *, news: bool) -> Delivery:
+    """Replace dates that differ, until a look at both sides, after the last swap, finds none."""
     delivery, lost = Delivery(), 0
-    while lost < LOST:
-        here, published = look(lake), dataset.published()
-        left = frozenset(day for day, each in here.items() if not each.settled)
-        days, swap = _stale(here, published, left, news=news), None
-        if not delivery.scripts and not published.agrees(counted := dataset.counted()):
-            # Rows that nobody delivered, or that are gone, belong to no date that is known: all are replaced.
-            days = sorted({*here, *published.dates} - left)
-            held = frozenset(name for name, rows in counted.items() if rows)
-            swap = Swap(seq=published.seq, dates=_batch(here, days), held=held, kept=left)
-        elif days:
-            dates = _batch(here, days)
-            swap = Swap(seq=published.seq, dates=dates, held=published.tables(dates))
+    while True:
+        here = look(lake)
+        swap = _changes(here, dataset.published(), news=news)
         if swap is None:
-            return replace(delivery, left=tuple(sorted(left)))
-        done = _swapped(lake, dataset, here, swap) if swap.kept is None or dataset.published() == published else None
-        if done is None:
-            lost += 1
-            dataset.pause(lost)
-        else:
+            return replace(delivery, left=tuple(sorted(_unsettled(here))))
+        done = _swapped(lake, dataset, here, swap)
+        if done is not None:
             delivery += done
-    raise StorageError(f"{dataset.service.dataset}: other publishers were faster {LOST} times in a row; run it again")
+        else:
+            lost = _beaten(dataset, lost)
+
+
+def _beaten(dataset: "OpenWarehouse", lost: int) -> int:
+    """Another race lost: wait. Raises StorageError after too many."""
+    if lost + 1 == LOST:
+        raise StorageError(f"BigQuery dataset {dataset.service.dataset}: others were faster {LOST} times; run it again")
+    dataset.pause(lost + 1)
+    return lost + 1
+
+
+def _changes(here: Mapping[date, LakeDate], published: Published, *, news: bool) -> Swap | None:
+    """The swap of the dates that differ, None where none does."""
+    changed, told = [], []
+    for day in {*here, *published.dates} - _unsettled(here):
+        now = _contents(here, day)
+        before = published.dates[day].contents if day in published.dates else NOTHING
+        if now.content != before.content:
+            changed.append(day)
+        elif now != before:
+            told.append(day)
+    if not changed and not (news and told):
+        return None
+    dates = _batch(here, sorted([*changed, *told], reverse=True))
+    return Swap(seq=published.seq, dates=dates, held=published.tables(dates))
 
 
 def look(lake: Storage) -> dict[date, LakeDate]:
@@ -148,7 +181,7 @@ def look(lake: Storage) -> dict[date, LakeDate]:
 def _date(commit: Commit | None, files: Mapping[str, str]) -> LakeDate:
     """A date by its record and its files: path → size, or digest where no record tells the content."""
     tables = {path: path.split("/")[1] for path in files}
-    replaced = {path: content for path, content in files.items() if tables[path] in REPLACED}
+    replaced = {path: content for path, content in files.items() if tables[path] in REPLACED and _is_ours(path)}
     committed = {path: str(stored.size) for path, stored in commit.objects.items()} if commit is not None else {}
     logged = sorted(item for item in files.items() if tables[item[0]] not in REPLACED | OPERATIONAL)
     told = sorted(item for item in files.items() if tables[item[0]] in OPERATIONAL)
@@ -166,25 +199,21 @@ def _date(commit: Commit | None, files: Mapping[str, str]) -> LakeDate:
     )
 
 
+def _is_ours(path: str) -> bool:
+    """Whether a file is the one a partition has, and none that somebody put beside it."""
+    return path.endswith("/part-0.parquet")
+
+
+def _unsettled(here: Mapping[date, LakeDate]) -> frozenset[date]:
+    return frozenset(day for day, each in here.items() if not each.settled)
+
+
 def _contents(here: Mapping[date, LakeDate], day: date) -> Contents:
     return here[day].contents if day in here else NOTHING
 
 
-def _stale(here: Mapping[date, LakeDate], published: Published, left: frozenset[date], *, news: bool) -> list[date]:
-    """Dates to replace, sorted."""
-    changed, told = [], []
-    for day in {*here, *published.dates} - left:
-        here = _contents(here, day)
-        before = published.dates[day].contents if day in published.dates else NOTHING
-        if here.content != before.content:
-            changed.append(day)
-        elif here != before:
-            told.append(day)
-    return sorted([*changed, *told]) if changed or news else []
-
-
 def _batch(here: Mapping[date, LakeDate], days: Iterable[date]) -> dict[date, Fresh]:
-    """As many of these dates, from the first on, as one publish takes."""
+    """As many of these dates, in this order, as one publish takes."""
     batch: dict[date, Fresh] = {}
     counts = defaultdict[str, int](int)
     for day in days:

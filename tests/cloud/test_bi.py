@@ -69,11 +69,15 @@ def lake(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def dataset(lake: Path, started_bigquery: BigQuery) -> str:
     """The lake in BigQuery; its base tables refuse queries that name no dates."""
     name = f"{started_bigquery.project}.bi{uuid4().hex[:12]}"
-    access = GoogleAccess(credentials=AnonymousCredentials, project=lambda: started_bigquery.project)
+    access = GoogleAccess(credentials=AnonymousCredentials)
     with pytest.MonkeyPatch.context() as patch:
         for variable, value in started_bigquery.environment().items():
             patch.setenv(variable, value)
-        deliver(LocalStorage(str(lake)), Warehouse(dataset=name, partition_filter=True, access=access), news=True)
+        deliver(
+            LocalStorage(str(lake)),
+            Warehouse(dataset=name, location="US", partition_filter=True, access=access),
+            news=True,
+        )
     return name
 
 

@@ -85,7 +85,7 @@ class Revoked(Credentials):
 
 def root_in(bucket: str, prefix: str = "/nightly") -> Storage:
     """A root reached by a client of its own: there is one for each way of access."""
-    access = GoogleAccess(credentials=lambda: Token(), project=lambda: None)  # noqa: PLW0108 - no two are equal
+    access = GoogleAccess(credentials=lambda: Token())  # noqa: PLW0108 - no two are equal
     return open_storage(f"gs://{bucket}{prefix}", Settings(google=access))
 
 
@@ -390,7 +390,7 @@ def test_without_rights_the_operator_is_told_which_to_give(
 @pytest.mark.parametrize("call", ["paths", "create", "alone", "list_run_directories", "read_directory"])
 def test_credentials_that_are_revoked_are_no_failure_that_passes(middle: Middle, bucket: Bucket, call: str) -> None:
     """Trying again would only hide for a while that somebody has to give new ones."""
-    access = GoogleAccess(credentials=lambda: Revoked(), project=lambda: None)  # noqa: PLW0108 - likewise
+    access = GoogleAccess(credentials=lambda: Revoked())  # noqa: PLW0108 - likewise
     with pytest.raises(EvalbenchError, match="redentials") as raised:
         CALLS[call](open_storage(f"gs://{bucket.name}/nightly", Settings(google=access)))
     assert not isinstance(raised.value, StorageError)

@@ -52,7 +52,7 @@ class Cloud:
     @property
     def lake(self) -> Storage:
         """The lake."""
-        access = GoogleAccess(credentials=AnonymousCredentials, project=lambda: None)
+        access = GoogleAccess(credentials=AnonymousCredentials)
         return open_storage(f"gs://{self.bucket}/lake", Settings(google=access))
 
     def bring(self, directory: Path) -> None:
@@ -119,6 +119,7 @@ def cloud(nights: Nights, started: tuple[Gcs, BigQuery]) -> Cloud:
         lake=f"gs://{made.bucket}/lake",
         google_connection="our_cloud",
         bigquery_dataset=made.dataset,
+        bigquery_location="US",
     )
     return made
 

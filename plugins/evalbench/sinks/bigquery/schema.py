@@ -62,6 +62,13 @@ def changed(there: bigquery.Table, table: Table, partition_filter: bool | None) 
     return differing
 
 
+def described(field: bigquery.SchemaField, description: str | None) -> bigquery.SchemaField:
+    """The same column with this description; whatever else was said of it stays."""
+    if field.description == description:
+        return field
+    return bigquery.SchemaField.from_api_repr({**field.to_api_repr(), "description": description})
+
+
 def _description(table: Table) -> str:
     return f"{table.description} One row per {table.grain}."
 
@@ -69,6 +76,11 @@ def _description(table: Table) -> str:
 def _check_kind(there: bigquery.Table, what: str, *, partitioned: bool) -> None:
     if there.table_type != "TABLE":
         raise _refused(what, f"is a {there.table_type}, not a table")
+    if there.expires is not None:
+        raise UsageError(
+            f"{what}: expires {there.expires.isoformat()}, and with it what the lake still has; remove the expiration"
+            " from the table, and the default one of tables from its dataset"
+        )
     partitioning = there.time_partitioning
     if not partitioned:
         return
@@ -93,7 +105,7 @@ def _merged(
             raise _refused(what, f"column {field.name} is REQUIRED there and not declared")
         if own is not None and _type(own) != _type(field):
             raise _refused(what, f"column {field.name} is {_type(field)} there and declared {_type(own)}")
-        merged.append(field if own is None or own.description == field.description else own)
+        merged.append(field if own is None else described(field, own.description))
     for own in declared_fields.values():
         if own.mode == "REQUIRED":
             raise _refused(what, f"column {own.name} is not there and declared {_type(own)}")
