@@ -226,6 +226,11 @@ def publish() -> None:
     if (sent := done.delivery) is not None:
         jobs = {"load jobs": sent.loads, "scripts": sent.scripts, "rows": sent.rows, "dates left": len(sent.left)}
         log.info("BigQuery: %d dates replaced (%s)", len(sent.dates), _told(jobs))
+        if sent.left:
+            left = ", ".join(day.isoformat() for day in sent.left)
+            log.warning(
+                "left as they are in BigQuery, since they are being written or not what was committed: %s", left
+            )
 
 
 @task(retries=0, trigger_rule=TriggerRule.ALL_DONE, execution_timeout=ENFORCE_TIMEOUT)
@@ -257,8 +262,7 @@ def _settings() -> Settings:
 def _google(name: str) -> GoogleAccess:
     """What an Airflow connection shows to Google, found when it is asked for."""
     return GoogleAccess(
-        credentials=lambda: _shown(GOOGLE_SETTING, name, lambda: _hooks().GoogleBaseHook(name).get_credentials()),
-        project=lambda: _shown(GOOGLE_SETTING, name, lambda: _hooks().GoogleBaseHook(name).project_id),
+        credentials=lambda: _shown(GOOGLE_SETTING, name, lambda: _hooks().GoogleBaseHook(name).get_credentials())
     )
 
 

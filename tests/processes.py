@@ -36,7 +36,14 @@ WAITS_S = 1.0
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
-    ["pytest", "pyarrow.dataset", "evalbench.nightly", "evalbench.cli.pipeline_verbs", "evalbench.cli.query"]
+    [
+        "pytest",
+        "pyarrow.dataset",
+        "evalbench.nightly",
+        "evalbench.cli.pipeline_verbs",
+        "evalbench.cli.query",
+        "evalbench.sinks.bigquery.warehouse",
+    ]
 )
 _ASKING = Lock()
 """Starting a process asks how others ended, and of two threads that ask this at once one gets no answer."""

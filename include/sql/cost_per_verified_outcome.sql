@@ -12,7 +12,7 @@ SELECT
   s.policy_hash,
   s.numerator AS covered_usd,
   s.denominator AS verified_outcomes,
-  s.numerator / NULLIF(s.denominator, 0) AS usd_per_verified_outcome,
+  ROUND(s.numerator / NULLIF(s.denominator, 0), 9) AS usd_per_verified_outcome,
   s.left_out_total AS trials_not_covered,
   d.planned AS trials_planned,
   s.ci95_low,

@@ -1,7 +1,7 @@
 -- Which of the harness's comparators and the records' graders gave no verdict, how often, and why?
 -- Our own evaluators are left out: where they have nothing to compare, no judge failed.
 -- One row per date, subject, source, name and reason; judged and asked count all rows of that name on that date.
-WITH asked AS (
+WITH counted AS (
   SELECT
     run_date,
     product,
@@ -31,8 +31,8 @@ SELECT
   scorer_type,
   reason,
   COUNT(*) AS without_verdict,
-  CAST(MAX(judged) AS BIGINT) AS judged,
+  CAST(MAX(judged) AS INT64) AS judged,
   MAX(asked) AS asked
-FROM asked
+FROM counted
 WHERE state = 'unavailable'
 GROUP BY run_date, product, suite, environment, candidate, source, name, scorer_type, reason

@@ -50,8 +50,8 @@ weighted_grades AS (
     t.task_id,
     t.trial,
     COUNT(g.value) AS scored,
-    SUM(p.weight_units * CAST(g.value * 1000000000 AS DECIMAL(29, 0))) AS total_units,
-    CAST(SUM(p.weight_units) AS DECIMAL(29, 0)) AS total_weight
+    SUM(p.weight_units * ROUND(g.value * 1000000000)) AS total_units,
+    CAST(SUM(p.weight_units) AS INT64) AS total_weight
   FROM pooled_trials AS t
   INNER JOIN policy_graders AS p
     ON p.run_date = t.run_date
@@ -75,7 +75,7 @@ divided_grades AS (
     scored,
     total_weight,
     MOD(total_units, total_weight) AS remainder,
-    CAST(ROUND((total_units - MOD(total_units, total_weight)) / total_weight) AS BIGINT) AS quotient
+    CAST(ROUND((total_units - MOD(total_units, total_weight)) / total_weight) AS INT64) AS quotient
   FROM weighted_grades
 ),
 mean_grades AS (
@@ -86,14 +86,17 @@ mean_grades AS (
     task_id,
     trial,
     scored,
-    CAST(
-      quotient
-      + CASE
-        WHEN 2 * remainder > total_weight THEN 1
-        WHEN 2 * remainder = total_weight AND MOD(quotient, 2) = 1 THEN 1
-        ELSE 0
-      END AS DECIMAL(29, 0)
-    ) * CAST(0.000000001 AS DECIMAL(10, 9)) AS value
+    ROUND(
+      CAST(
+        quotient
+        + CASE
+          WHEN 2 * remainder > total_weight THEN 1
+          WHEN 2 * remainder = total_weight AND MOD(quotient, 2) = 1 THEN 1
+          ELSE 0
+        END AS NUMERIC
+      ) * 0.000000001,
+      9
+    ) AS value
   FROM divided_grades
 ),
 terms AS (

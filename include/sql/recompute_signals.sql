@@ -121,47 +121,47 @@ recomputed AS (
   SELECT
     run_date, product, suite, environment, candidate, policy_hash, policy_name,
     'task_quality' AS signal,
-    CAST(quality AS DECIMAL(38, 9)) AS numerator,
-    CAST(graded AS DECIMAL(38, 9)) AS denominator,
-    CAST(trials - graded AS DECIMAL(38, 9)) AS left_out_total
+    quality AS numerator,
+    CAST(graded AS INT64) AS denominator,
+    CAST(trials - graded AS INT64) AS left_out_total
   FROM sums
   UNION ALL
   SELECT
     run_date, product, suite, environment, candidate, policy_hash, policy_name,
     'useful_progress' AS signal,
-    CAST(with_delta AS DECIMAL(38, 9)) AS numerator,
-    CAST(active AS DECIMAL(38, 9)) AS denominator,
-    CAST(not_active AS DECIMAL(38, 9)) AS left_out_total
+    CAST(with_delta AS INT64) AS numerator,
+    CAST(active AS INT64) AS denominator,
+    CAST(not_active AS INT64) AS left_out_total
   FROM sums
   UNION ALL
   SELECT
     run_date, product, suite, environment, candidate, policy_hash, policy_name,
     'effect_integrity' AS signal,
-    CAST(effects_verified AS DECIMAL(38, 9)) AS numerator,
+    CAST(effects_verified AS INT64) AS numerator,
     CAST(
       effects_verified + effects_failed + effects_unknown
-      + CASE WHEN silence_accepted THEN 0 ELSE effects_silent END AS DECIMAL(38, 9)
+      + CASE WHEN silence_accepted THEN 0 ELSE effects_silent END AS INT64
     ) AS denominator,
     CAST(
       effects_rejected + effects_tolerated
-      + CASE WHEN silence_accepted THEN effects_silent + opaque ELSE 0 END AS DECIMAL(38, 9)
+      + CASE WHEN silence_accepted THEN effects_silent + opaque ELSE 0 END AS INT64
     ) AS left_out_total
   FROM sums
   UNION ALL
   SELECT
     run_date, product, suite, environment, candidate, policy_hash, policy_name,
     'cost_per_verified_outcome' AS signal,
-    CAST(covered_usd AS DECIMAL(38, 9)) AS numerator,
-    CAST(verified AS DECIMAL(38, 9)) AS denominator,
-    CAST(trials - covered + missing + open_ended AS DECIMAL(38, 9)) AS left_out_total
+    covered_usd AS numerator,
+    CAST(verified AS INT64) AS denominator,
+    CAST(trials - covered + missing + open_ended AS INT64) AS left_out_total
   FROM sums
   UNION ALL
   SELECT
     run_date, product, suite, environment, candidate, policy_hash, policy_name,
     'false_success' AS signal,
-    CAST(declared_failed AS DECIMAL(38, 9)) AS numerator,
-    CAST(declared AS DECIMAL(38, 9)) AS denominator,
-    CAST(declared_unknown + missing AS DECIMAL(38, 9)) AS left_out_total
+    CAST(declared_failed AS INT64) AS numerator,
+    CAST(declared AS INT64) AS denominator,
+    CAST(declared_unknown + missing AS INT64) AS left_out_total
   FROM sums
 )
 SELECT

@@ -11,6 +11,7 @@ WITH newest AS (
     policy_hash,
     policy_name,
     decision,
+    held,
     decided_by,
     first_reason,
     planned,
@@ -18,50 +19,47 @@ WITH newest AS (
     verified,
     waiting,
     run_count,
+    quality_sum,
+    graded,
+    useful_windows,
+    active_windows,
+    effects_verified,
+    effects,
+    covered_usd,
+    verified_outcomes,
+    false_successes,
+    declared_completions,
     ROW_NUMBER() OVER (
       PARTITION BY product, suite, environment, candidate, policy_name
       ORDER BY run_date DESC, policy_hash
     ) AS from_newest
-  FROM decisions
+  FROM decision_daily
 )
 SELECT
-  d.decision,
-  d.candidate,
-  d.decided_by,
-  d.run_date,
-  d.product,
-  d.suite,
-  d.environment,
-  d.policy_name,
-  ROUND(MAX(CASE WHEN s.signal = 'task_quality' THEN s.numerator / NULLIF(s.denominator, 0) END), 9) AS task_quality,
-  MAX(CASE WHEN s.signal = 'task_quality' THEN s.denominator END) AS graded,
-  ROUND(MAX(CASE WHEN s.signal = 'useful_progress' THEN s.numerator / NULLIF(s.denominator, 0) END), 9)
-    AS useful_progress,
-  MAX(CASE WHEN s.signal = 'useful_progress' THEN s.denominator END) AS active_windows,
-  ROUND(MAX(CASE WHEN s.signal = 'effect_integrity' THEN s.numerator / NULLIF(s.denominator, 0) END), 9)
-    AS effect_integrity,
-  MAX(CASE WHEN s.signal = 'effect_integrity' THEN s.denominator END) AS effects,
-  ROUND(MAX(CASE WHEN s.signal = 'cost_per_verified_outcome' THEN s.numerator / NULLIF(s.denominator, 0) END), 9)
-    AS usd_per_verified_outcome,
-  CAST(MAX(CASE WHEN s.signal = 'false_success' THEN s.numerator END) AS BIGINT) AS false_successes,
-  MAX(CASE WHEN s.signal = 'false_success' THEN s.denominator END) AS declared_completions,
-  d.planned,
-  d.judged,
-  d.verified,
-  d.waiting,
-  d.run_count,
-  d.decision <> 'PASS' AS held,
-  d.first_reason,
-  d.policy_hash
-FROM newest AS d
-INNER JOIN signals AS s
-  ON s.run_date = d.run_date
-  AND s.product = d.product
-  AND s.suite = d.suite
-  AND s.environment = d.environment
-  AND s.candidate = d.candidate
-  AND s.policy_hash = d.policy_hash
-WHERE d.from_newest = 1
-GROUP BY
-  d.product, d.suite, d.environment, d.candidate, d.policy_name, d.run_date, d.decision, d.decided_by, d.first_reason,
-  d.planned, d.judged, d.verified, d.waiting, d.run_count, d.policy_hash
+  decision,
+  candidate,
+  decided_by,
+  run_date,
+  product,
+  suite,
+  environment,
+  policy_name,
+  ROUND(quality_sum / NULLIF(graded, 0), 9) AS task_quality,
+  graded,
+  ROUND(useful_windows / NULLIF(active_windows, 0), 9) AS useful_progress,
+  active_windows,
+  ROUND(effects_verified / NULLIF(effects, 0), 9) AS effect_integrity,
+  effects,
+  ROUND(covered_usd / NULLIF(verified_outcomes, 0), 9) AS usd_per_verified_outcome,
+  false_successes,
+  declared_completions,
+  planned,
+  judged,
+  verified,
+  waiting,
+  run_count,
+  held,
+  first_reason,
+  policy_hash
+FROM newest
+WHERE from_newest = 1

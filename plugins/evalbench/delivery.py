@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from evalbench.canonical import sha256_json
 from evalbench.errors import PipelineError, StorageError
 from evalbench.lake.commits import Commit, read_commits
+from evalbench.lake.identity import lake_id
 from evalbench.settings import Settings
 from evalbench.sinks.bigquery.published import Published
 from evalbench.sinks.bigquery.records import Contents, Files, Fresh, Swap
@@ -50,6 +51,16 @@ class Delivery:
     loads: int = 0
     scripts: int = 0
     rows: int = 0
+
+    def __add__(self, other: "Delivery") -> "Delivery":
+        """Both, one after the other."""
+        return Delivery(
+            dates=tuple(sorted({*self.dates, *other.dates})),
+            left=other.left,
+            loads=self.loads + other.loads,
+            scripts=self.scripts + other.scripts,
+            rows=self.rows + other.rows,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,37 +98,68 @@ def deliver(lake: Storage, warehouse: "Warehouse", *, news: bool) -> Delivery:
     until a later publish. Where nothing differs there is no job. Raises UsageError for a dataset or table that can't be
     used, StorageError where trying again may help, PipelineError for whatever else BigQuery refuses.
     """
-    with warehouse.opened() as dataset:
-        delivery = _deliver(lake, dataset, news=news)
+    with warehouse.opened(lake_id(lake)) as dataset:
+        delivery = _made_good(lake, dataset) + _followed(lake, dataset, news=news)
         dataset.keep_views()
     return delivery
 
 
-def _deliver(lake: Storage, dataset: "OpenWarehouse", *, news: bool) -> Delivery:
-    """Swap until a look at both sides, after the last swap, finds no difference."""
+def _made_good(lake: Storage, dataset: "OpenWarehouse") -> Delivery:
+    """Replace everything, where the tables hold other rows than were delivered: which dates are wrong is unknown."""
+    lost = 0
+    while True:
+        published, counted = dataset.published(), dataset.counted()
+        if published.agrees(counted):
+            return Delivery()
+        here = look(lake)
+        left = _unsettled(here)
+        dates = _batch(here, sorted({*here, *published.dates} - left, reverse=True))
+        held = frozenset(name for name, rows in counted.items() if rows)
+        # What was counted may be what another publish has swapped in meanwhile.
+        if dataset.published() == published:
+            done = _swapped(lake, dataset, here, Swap(seq=published.seq, dates=dates, held=held, kept=left))
+            if done is not None:
+                return done
+        lost = _beaten(dataset, lost)
+
+
+def _followed(lake: Storage, dataset: "OpenWarehouse", *, news: bool) -> Delivery:
+    """Replace dates that differ, until a look at both sides, after the last swap, finds none."""
     delivery, lost = Delivery(), 0
-    while lost < LOST:
-        there, published = look(lake), dataset.published()
-        left = frozenset(day for day, each in there.items() if not each.settled)
-        # Rows that nobody delivered, or that are gone, are in no date's record: all is replaced then.
-        afresh = delivery.scripts == 0 and not dataset.agrees(published)
-        if afresh and dataset.published() != published:
-            continue
-        stale = sorted({*there, *published.dates} - left) if afresh else _stale(there, published, left, news=news)
-        if not stale and not afresh:
-            return replace(delivery, left=tuple(sorted(left)))
-        done = _replaced(lake, dataset, _batch(there, stale), there, published, left if afresh else None)
-        if done is None:
-            lost += 1
-            dataset.pause(lost)
+    while True:
+        here = look(lake)
+        swap = _changes(here, dataset.published(), news=news)
+        if swap is None:
+            return replace(delivery, left=tuple(sorted(_unsettled(here))))
+        done = _swapped(lake, dataset, here, swap)
+        if done is not None:
+            delivery += done
         else:
-            delivery = Delivery(
-                dates=tuple(sorted({*delivery.dates, *done.dates})),
-                loads=delivery.loads + done.loads,
-                scripts=delivery.scripts + done.scripts,
-                rows=delivery.rows + done.rows,
-            )
-    raise StorageError(f"{dataset.service.dataset}: other publishers were faster {LOST} times in a row; run it again")
+            lost = _beaten(dataset, lost)
+
+
+def _beaten(dataset: "OpenWarehouse", lost: int) -> int:
+    """Another race lost: wait. Raises StorageError after too many."""
+    if lost + 1 == LOST:
+        raise StorageError(f"BigQuery dataset {dataset.service.dataset}: others were faster {LOST} times; run it again")
+    dataset.pause(lost + 1)
+    return lost + 1
+
+
+def _changes(here: Mapping[date, LakeDate], published: Published, *, news: bool) -> Swap | None:
+    """The swap of the dates that differ, None where none does."""
+    changed, told = [], []
+    for day in {*here, *published.dates} - _unsettled(here):
+        now = _contents(here, day)
+        before = published.dates[day].contents if day in published.dates else NOTHING
+        if now.content != before.content:
+            changed.append(day)
+        elif now != before:
+            told.append(day)
+    if not changed and not (news and told):
+        return None
+    dates = _batch(here, sorted([*changed, *told], reverse=True))
+    return Swap(seq=published.seq, dates=dates, held=published.tables(dates))
 
 
 def look(lake: Storage) -> dict[date, LakeDate]:
@@ -139,7 +181,7 @@ def look(lake: Storage) -> dict[date, LakeDate]:
 def _date(commit: Commit | None, files: Mapping[str, str]) -> LakeDate:
     """A date by its record and its files: path → size, or digest where no record tells the content."""
     tables = {path: path.split("/")[1] for path in files}
-    replaced = {path: content for path, content in files.items() if tables[path] in REPLACED}
+    replaced = {path: content for path, content in files.items() if tables[path] in REPLACED and _is_ours(path)}
     committed = {path: str(stored.size) for path, stored in commit.objects.items()} if commit is not None else {}
     logged = sorted(item for item in files.items() if tables[item[0]] not in REPLACED | OPERATIONAL)
     told = sorted(item for item in files.items() if tables[item[0]] in OPERATIONAL)
@@ -157,77 +199,61 @@ def _date(commit: Commit | None, files: Mapping[str, str]) -> LakeDate:
     )
 
 
-def _contents(there: Mapping[date, LakeDate], day: date) -> Contents:
-    return there[day].contents if day in there else NOTHING
+def _is_ours(path: str) -> bool:
+    """Whether a file is the one a partition has, and none that somebody put beside it."""
+    return path.endswith("/part-0.parquet")
 
 
-def _fresh(there: Mapping[date, LakeDate], day: date) -> Fresh:
-    return Fresh(contents=_contents(there, day), tables=tuple(sorted(there[day].files)) if day in there else ())
+def _unsettled(here: Mapping[date, LakeDate]) -> frozenset[date]:
+    return frozenset(day for day, each in here.items() if not each.settled)
 
 
-def _stale(there: Mapping[date, LakeDate], published: Published, left: frozenset[date], *, news: bool) -> list[date]:
-    """Dates to replace, sorted."""
-    changed, told = [], []
-    for day in {*there, *published.dates} - left:
-        here = _contents(there, day)
-        before = published.dates[day].contents if day in published.dates else NOTHING
-        if here.content != before.content:
-            changed.append(day)
-        elif here != before:
-            told.append(day)
-    return sorted([*changed, *told]) if changed or news else []
+def _contents(here: Mapping[date, LakeDate], day: date) -> Contents:
+    return here[day].contents if day in here else NOTHING
 
 
-def _batch(there: Mapping[date, LakeDate], stale: Iterable[date]) -> list[date]:
-    """As many of these dates, from the first on, as one publish takes."""
-    batch: list[date] = []
+def _batch(here: Mapping[date, LakeDate], days: Iterable[date]) -> dict[date, Fresh]:
+    """As many of these dates, in this order, as one publish takes."""
+    batch: dict[date, Fresh] = {}
     counts = defaultdict[str, int](int)
-    for day in stale:
-        for table, paths in there[day].files.items() if day in there else ():
+    for day in days:
+        files = here[day].files if day in here else {}
+        for table, paths in files.items():
             counts[table] += len(paths)
         if batch and (len(batch) == MOST_DATES or max(counts.values(), default=0) > MOST_FILES):
             break
-        batch.append(day)
+        batch[day] = Fresh(contents=_contents(here, day), tables=tuple(sorted(files)))
     return batch
 
 
-def _replaced(
-    lake: Storage,
-    dataset: "OpenWarehouse",
-    days: Sequence[date],
-    there: Mapping[date, LakeDate],
-    published: Published,
-    afresh: frozenset[date] | None,
-) -> Delivery | None:
-    """Replace these dates; None where another publisher, of the lake or here, was faster."""
-    dates = {day: _fresh(there, day) for day in days}
+def _swapped(lake: Storage, dataset: "OpenWarehouse", here: Mapping[date, LakeDate], swap: Swap) -> Delivery | None:
+    """Stage and swap these dates; None where another publisher, of the lake or here, was faster."""
     try:
-        staged = dataset.stage(lake, _files(there, days), dates, published.seq)
+        staged = dataset.stage(lake, _files(here, swap.dates), swap)
     except PipelineError:
-        if _unchanged(lake, there, days):
+        if _unchanged(lake, here, swap.dates):
             raise
         return None
-    if not _unchanged(lake, there, days):
+    if not _unchanged(lake, here, swap.dates):
         return None
-    held = published.tables(days)
-    done = dataset.swap(Swap(seq=published.seq, dates=dates, staged=tuple(staged), held=held, afresh=afresh))
+    done = dataset.swap(replace(swap, staged=tuple(staged)))
     dataset.drop(staged)
     if not done:
         return None
     loads, rows = sum(each.own for each in staged), sum(each.rows for each in staged)
-    return Delivery(dates=tuple(days), loads=loads, scripts=1, rows=rows)
+    return Delivery(dates=tuple(sorted(swap.dates)), loads=loads, scripts=1, rows=rows)
 
 
-def _files(there: Mapping[date, LakeDate], days: Iterable[date]) -> list[Files]:
+def _files(here: Mapping[date, LakeDate], days: Iterable[date]) -> list[Files]:
     """The files of these dates by table; tables that have none are left out."""
     paths = defaultdict[str, list[str]](list)
     for day in days:
-        for table, found in there[day].files.items() if day in there else ():
+        for table, found in here[day].files.items() if day in here else ():
             paths[table].extend(found)
     return [Files(table=table, paths=tuple(paths[table.name])) for table in TABLES if paths[table.name]]
 
 
-def _unchanged(lake: Storage, there: Mapping[date, LakeDate], days: Iterable[date]) -> bool:
+def _unchanged(lake: Storage, here: Mapping[date, LakeDate], days: Iterable[date]) -> bool:
     """Whether nobody wrote any of these dates since."""
     now = look(lake)
-    return all(now.get(day) == there.get(day) for day in days)
+    return all(now.get(day) == here.get(day) for day in days)

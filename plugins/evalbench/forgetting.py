@@ -49,7 +49,9 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
     lake = lake_of(settings)
     if not lake.is_there():
         raise UsageError(f"{lake}: no such lake; check --lake")
-    facts = [path for path in lake.paths("facts") if _run_id_of(lake, path) == run_id]
+    known_facts = lake.paths("facts")
+    owners = lake.at_once(lambda path: _run_id_of(lake, path), known_facts)
+    facts = [path for path, owner in zip(known_facts, owners, strict=True) if owner == run_id]
     keys = {path.split("/")[1] for path in facts}
     keys |= {entry.run_key for entry in every_entry(lake) if run_id in _names(entry)}
     if not keys:
@@ -60,7 +62,9 @@ def forget(settings: Settings, run_id: str) -> Forgotten:
         lake, (forgotten(known[key]) for key in sorted(keys) if key in known and run_id in _names(known[key]))
     )
     dates = _publish_anew(lake, settings)
-    rewritten = [path for path in _files(lake, "trends/run_states") if without_rows(lake, path, "run_key", keys)]
+    states = _files(lake, "trends/run_states")
+    purged = lake.at_once(lambda path: without_rows(lake, path, "run_key", keys), states)
+    rewritten = [path for path, had in zip(states, purged, strict=True) if had]
     rewritten += forget_run(lake, run_id, REDACTED)
     if (warehouse := warehouse_of(settings)) is not None:
         deliver(lake, warehouse, news=True)
@@ -122,9 +126,9 @@ def _publish_anew(lake: Storage, settings: Settings) -> tuple[date, ...]:
 def _told(lake: Storage, names: Collection[str]) -> Iterator[str]:
     """Plans, results, reports and the like of past executions that name the run, or one of its directories by key."""
     naming = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
-    for path in lake.paths("_ops"):
-        if path.endswith(".json") and (naming.search(path) or _tells(lake.read(path), naming)):
-            yield path
+    records = [path for path in lake.paths("_ops") if path.endswith(".json")]
+    naming_it = lake.at_once(lambda path: bool(naming.search(path)) or _tells(lake.read(path), naming), records)
+    yield from (path for path, tells in zip(records, naming_it, strict=True) if tells)
 
 
 def _tells(data: bytes, naming: re.Pattern[str]) -> bool:

@@ -4,6 +4,7 @@ import posixpath
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from threading import Lock
 
 from evalbench.accounting import TASK_LOST, Change, DirectoryState, Disposition, Identity
 from evalbench.errors import UsageError
@@ -34,6 +35,9 @@ CHANGED = "changed_while_read"
 READER_ERROR = "reader_error"
 NAMELESS = f"{UNKNOWN}/{UNKNOWN}"
 """The candidate of a directory that names neither a candidate nor a generator."""
+
+WHOLE = Lock()
+"""Held while a directory is read whole only to date it."""
 
 Covers = Callable[[date], bool]
 """Whether a run date is in range."""
@@ -199,7 +203,9 @@ class Intake:
         return found if found.run_time is not None else None
 
     def _read(self, path: str) -> Run | NotARun | None:
-        taken = take(self.runs, path, self.max_run_bytes)
+        """A whole directory; one at a time, whoever asks, since each may be as large as is allowed."""
+        with WHOLE:
+            taken = take(self.runs, path, self.max_run_bytes)
         return read_snapshot(taken.snapshot, self.options) if isinstance(taken, Taken) else None
 
 

@@ -34,13 +34,9 @@ class FailOnHold(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoogleAccess:
-    """How this process shows itself to Google; asked only when Google is.
-
-    credentials: makes google.auth credentials. project: of those, None where they name none.
-    """
+    """How this process shows itself to Google. credentials: makes google.auth credentials, when Google is asked."""
 
     credentials: Callable[[], object]
-    project: Callable[[], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

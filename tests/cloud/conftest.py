@@ -1,11 +1,15 @@
 """The emulators, one of each per process of the tests, and a place of its own in them for every test."""
 
 import os
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from google.cloud.storage import Bucket
+from tests.cloud.delivering import Place
 from tests.cloud.emulators import BigQuery, Gcs, fake_gcs, local_bigquery
 from tests.cloud.install import MISSING, installed
 
@@ -42,6 +46,26 @@ def bigquery(gcs: Gcs, started_bigquery: BigQuery, monkeypatch: pytest.MonkeyPat
     for name, value in started_bigquery.environment().items():
         monkeypatch.setenv(name, value)
     return started_bigquery
+
+
+@pytest.fixture(scope="session")
+def delivered(started_bigquery: BigQuery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A lake without rows, and a dataset with its tables and views: making them takes the emulator ten seconds."""
+    lake = tmp_path_factory.mktemp("delivered")
+    place = Place(lake=str(lake), dataset=f"{started_bigquery.project}.delivered", url=started_bigquery.url)
+    place.deliver()
+    yield place
+    place.client.delete_dataset(place.dataset, delete_contents=True)
+
+
+@pytest.fixture
+def place(tmp_path: Path, bigquery: BigQuery, delivered: Place) -> Iterator[Place]:
+    """An empty lake, a copy of the one that the dataset follows, and tables without rows."""
+    del bigquery
+    place = replace(delivered, lake=str(tmp_path / "lake"))
+    shutil.copytree(delivered.lake, place.lake)
+    yield place
+    place.clear()
 
 
 @pytest.fixture

@@ -7,45 +7,50 @@ import hashlib
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
 import requests.adapters
 import urllib3.connection
+from google.api_core.exceptions import NotFound
 from google.auth.credentials import AnonymousCredentials
-from tests.cloud.emulators import BigQuery
+from google.cloud import bigquery
 from tests.lakes import ask
-from tests.processes import start
+from tests.processes import FORKS, SECONDS, Work, start
 
-from evalbench.delivery import Delivery, deliver, warehouse_of
+from evalbench.delivery import Delivery, _followed, deliver, warehouse_of
 from evalbench.lake.commits import Commit, StoredObject, read_commit, write_commit
+from evalbench.lake.identity import lake_id
 from evalbench.settings import GoogleAccess, Settings
-from evalbench.sinks.bigquery.schema import fields_of
 from evalbench.sinks.bigquery.warehouse import Warehouse
 from evalbench.sinks.decision_log import entry_path
 from evalbench.sinks.parquet import partition_bytes, partition_path
 from evalbench.storage import LocalStorage, lake_of
-from evalbench.tables import TABLES, Column, ColumnType, Table, table_named
+from evalbench.tables import Column, ColumnType, Table, table_named
 
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 DAY = date(2026, 11, 27)
+KINDS = ("trials", "calls", "signals", "decisions", "accounting", "decision_log")
+"""Tables that tests put rows into."""
 Rows = dict[str, Counter[tuple[object, ...]]]
 """Of each table its rows, as often as they are there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A lake, the dataset that follows it, and where BigQuery is."""
+    """A lake, the dataset that follows it, and the address of BigQuery."""
 
     lake: str
     dataset: str
-    bigquery: BigQuery
+    url: str
     partition_filter: bool = False
-    location: str | None = None
+    location: str | None = "US"
 
     @property
     def settings(self) -> Settings:
@@ -55,13 +60,22 @@ class Place:
             bigquery_dataset=self.dataset,
             bigquery_partition_filter=self.partition_filter,
             bigquery_location=self.location,
-            google=GoogleAccess(credentials=AnonymousCredentials, project=lambda: None),
+            google=GoogleAccess(credentials=AnonymousCredentials),
         )
 
     @property
     def storage(self) -> LocalStorage:
         """The lake, where it is a local folder."""
         return LocalStorage(self.lake)
+
+    @property
+    def client(self) -> bigquery.Client:
+        """A client of this BigQuery, whatever the environment says."""
+        return bigquery.Client(
+            project=self.dataset.partition(".")[0],
+            credentials=AnonymousCredentials(),
+            client_options={"api_endpoint": self.url},
+        )
 
     @property
     def warehouse(self) -> Warehouse:
@@ -72,43 +86,49 @@ class Place:
 
     def deliver(self, *, news: bool = False) -> Delivery:
         """One delivery."""
-        os.environ.update(self.bigquery.environment())
+        os.environ["BIGQUERY_EMULATOR_HOST"] = self.url
         return deliver(lake_of(self.settings), self.warehouse, news=news)
 
     def ask(self, sql: str) -> list[tuple[object, ...]]:
         """The rows of a query, with the dataset's name for `{d}`."""
-        rows = self.bigquery.client().query(sql.format(d=self.dataset), job_retry=None).result()
+        rows = self.client.query(sql.format(d=self.dataset), job_retry=None).result()
         return [tuple(row.values()) for row in rows]
 
-    def there(self, *tables: Table) -> Rows:
-        """What BigQuery holds; read without a job."""
-        client = self.bigquery.client()
-        return {
-            table.name: Counter(
-                tuple(row[name] for name in table.column_names)
-                for row in client.list_rows(f"{self.dataset}.{table.name}", selected_fields=fields_of(table))
-            )
-            for table in tables or TABLES
-        }
+    def there(self, names: Iterable[str] = KINDS) -> Rows:
+        """What BigQuery holds in these tables, and nothing in one that isn't there; read without a job."""
+        return {name: Counter(self._rows(table_named(name))) for name in names}
 
-    def here(self) -> Rows:
+    def _rows(self, table: Table) -> Iterator[tuple[object, ...]]:
+        client = self.client
+        with suppress(NotFound):
+            for row in client.list_rows(client.get_table(f"{self.dataset}.{table.name}")):
+                yield tuple(row[name] for name in table.column_names)
+
+    def here(self, names: Iterable[str] = KINDS) -> Rows:
         """What DuckDB reads from the lake."""
-        return {
-            table.name: Counter(
-                tuple(row[name] for name in table.column_names)
-                for row in ask(Path(self.lake), f"SELECT * FROM {table.name}")
-            )
-            for table in TABLES
-        }
+        found = {name: ask(Path(self.lake), f"SELECT * FROM {name}") for name in names}
+        return {name: Counter(tuple(row.values()) for row in rows) for name, rows in found.items()}
 
     def jobs(self) -> list[str]:
-        """The ids of all jobs that were ever made for the dataset, children of scripts apart."""
-        with self.warehouse.opened() as opened:
-            return sorted(job.job_id for job in opened.service.client.list_jobs() if job.job_id.startswith(opened.jobs))
+        """The ids of all jobs that deliveries to the dataset ever made, children of scripts apart."""
+        name = self.dataset.rpartition(".")[2]
+        found = self.client.list_jobs()
+        return sorted(
+            job.job_id
+            for job in found
+            if job.job_id.startswith("evalbench_") and name in (getattr(job, "query", None) or str(job.destination))
+        )
+
+    def clear(self) -> None:
+        """Leave no rows of ours behind, no record of any, and no staging."""
+        tables = ("_published", *KINDS)
+        self.ask(";".join(f"DELETE FROM `{{d}}.{name}` WHERE run_date > '0001-01-01'" for name in tables))
+        for name in self.staging():
+            self.client.delete_table(f"{self.dataset}.{name}")
 
     def staging(self) -> list[str]:
         """Staging tables that are there."""
-        tables = self.bigquery.client().list_tables(self.dataset)
+        tables = self.client.list_tables(self.dataset)
         return [table.table_id for table in tables if table.table_id.startswith("_staging_")]
 
 
@@ -135,6 +155,8 @@ def put(
     write_commit(lake, commit)
     for path, data in objects.items():
         lake.write_atomic(path, data)
+    for path in set(before.objects if before is not None else ()) - objects.keys():
+        lake.delete(path)
     write_commit(lake, replace(commit, writing=False))
 
 
@@ -174,46 +196,75 @@ def _cell(column: Column, day: date, mark: str) -> object:
 # -- processes -----------------------------------------------------------------------------------------------------
 
 
-def changes(place: Place) -> list[str]:
-    """The requests a process makes to deliver that change something, in order: `POST jobs` and the like."""
-    found: list[str] = start(partial(_heard, place)).result()
-    return found
-
-
 def dies(place: Place, number: int, *, answered: bool) -> bool:
-    """Whether a process that delivered was killed at its n-th change, from 1: sent and not answered yet, or answered.
+    """Whether a process that delivered was killed at its n-th change, from 1; it was not when it made fewer.
 
-    It was not when it made fewer.
+    answered: killed as soon as that was done. Else it has only asked for it, which may change nothing.
     """
     return start(partial(_cut, place, number, answered)).was_killed()
 
 
-def _heard(place: Place) -> list[str]:
-    found: list[str] = []
-    _listen(lambda request: found.append(_name(request)), lambda: None, lambda: None)
-    place.deliver()
-    return found
+def overtaken(place: Place, number: int, other: Work) -> tuple[Delivery, Any]:
+    """Hold a process that delivers right before its n-th change until other work is done; what both returned."""
+    reached, go_on = FORKS.Event(), FORKS.Event()
+    first = start(partial(_held, place, number, reached, go_on))
+    assert reached.wait(SECONDS), "it made fewer changes"
+    answer = start(other).result()
+    go_on.set()
+    return first.result(), answer
+
+
+def rounds(place: Place, day: date, count: int) -> list[str]:
+    """Change a date and deliver, again and again; what of it wasn't there as soon as that was done."""
+    lost = []
+    os.environ["BIGQUERY_EMULATOR_HOST"] = place.url
+    with place.warehouse.opened(lake_id(place.storage)) as dataset:
+        for number in range(1, count + 1):
+            put(place.storage, number, day=day, mark=f"{day.day}-{number}-")
+            _followed(place.storage, dataset, news=False)
+            found = [row for row in place.there(["trials"])["trials"].elements() if day in row]
+            if [number, number] != [len(found), sum(f"{day.day}-{number}-" in str(row) for row in found)]:
+                lost.append(f"{day}, round {number}: {found}")
+    return lost
 
 
 def _cut(place: Place, number: int, answered: bool) -> None:
     left = number
 
-    def sending(_request: requests.PreparedRequest) -> None:
-        nonlocal left
-        left -= 1
-
     def die(when: bool) -> None:
+        nonlocal left
+        left -= when
         if left == 0 and when:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    _listen(sending, partial(die, not answered), partial(die, answered))
+    _listen(_nothing, partial(die, not answered), partial(die, answered))
     place.deliver()
 
 
+def _held(place: Place, number: int, reached: Event, go_on: Event) -> Delivery:
+    left = number
+
+    def sending() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            reached.set()
+            assert go_on.wait(SECONDS), "never told to go on"
+
+    _listen(sending)
+    return place.deliver()
+
+
+def _nothing() -> None:
+    """What most are told."""
+
+
 def _listen(
-    sending: Callable[[requests.PreparedRequest], None], sent: Callable[[], None], answered: Callable[[], None]
+    sending: Callable[[], None],
+    sent: Callable[[], None] = _nothing,
+    answered: Callable[[], None] = _nothing,
 ) -> None:
-    """Be told of each request of this process that changes something: before it is sent, when it is, and afterwards."""
+    """Be told of each request of this process that changes something: before it is sent, once it is, once done."""
     send, wait = requests.adapters.HTTPAdapter.send, urllib3.connection.HTTPConnection.getresponse
     changing = False
 
@@ -221,9 +272,9 @@ def _listen(
         nonlocal changing
         changing = request.method in CHANGING
         if changing:
-            sending(request)
+            sending()
         answer = send(adapter, request, *args, **more)
-        if changing:
+        if changing and answer.ok:
             answered()
         return answer
 
@@ -234,10 +285,3 @@ def _listen(
 
     requests.adapters.HTTPAdapter.send = tell  # type: ignore[method-assign]
     urllib3.connection.HTTPConnection.getresponse = waiting  # type: ignore[method-assign,assignment]
-
-
-def _name(request: requests.PreparedRequest) -> str:
-    """`POST jobs`, `DELETE tables`."""
-    parts = str(request.url).partition("?")[0].split("/")
-    kind = next((name for name in ("jobs", "tables", "datasets") if name in parts), parts[-1])
-    return f"{request.method} {kind}"

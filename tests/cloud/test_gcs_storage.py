@@ -4,14 +4,16 @@ import gzip
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 import pytest
 from google.auth.credentials import Credentials
 from google.auth.exceptions import RefreshError
-from google.cloud.storage import Bucket
+from google.cloud.storage import Blob, Bucket
 from google.cloud.storage.retry import DEFAULT_RETRY
 from tests.cloud.emulators import Gcs
 from tests.cloud.middle import Meddle, Middle, Request, between
@@ -20,7 +22,7 @@ from evalbench.errors import EvalbenchError, PipelineError, StorageError, UsageE
 from evalbench.settings import GoogleAccess, Settings
 from evalbench.storage import Files, Storage, hint_of, open_storage
 from evalbench.storage import gcs as module
-from evalbench.storage.gcs_client import client_of
+from evalbench.storage.gcs_client import WORKERS, client_of
 
 MEGABYTE = 1024 * 1024
 CALLS: dict[str, Callable[[Storage], object]] = {
@@ -83,7 +85,7 @@ class Revoked(Credentials):
 
 def root_in(bucket: str, prefix: str = "/nightly") -> Storage:
     """A root reached by a client of its own: there is one for each way of access."""
-    access = GoogleAccess(credentials=lambda: Token(), project=lambda: None)  # noqa: PLW0108 - no two are equal
+    access = GoogleAccess(credentials=lambda: Token())  # noqa: PLW0108 - no two are equal
     return open_storage(f"gs://{bucket}{prefix}", Settings(google=access))
 
 
@@ -380,7 +382,7 @@ def test_without_rights_the_operator_is_told_which_to_give(
 ) -> None:
     """No retry, and no failure that passes by itself: what was asked for, and where roles are documented."""
     middle.meddle = lambda _: status
-    with pytest.raises(PipelineError, match=rf"^gs://.*nightly.*\({status}\).*docs/deploy\.md") as raised:
+    with pytest.raises(PipelineError, match=rf"^gs://.*nightly.*\({status}\b.*docs/deploy\.md") as raised:
         CALLS[call](storage)
     assert not isinstance(raised.value, StorageError)
 
@@ -388,7 +390,7 @@ def test_without_rights_the_operator_is_told_which_to_give(
 @pytest.mark.parametrize("call", ["paths", "create", "alone", "list_run_directories", "read_directory"])
 def test_credentials_that_are_revoked_are_no_failure_that_passes(middle: Middle, bucket: Bucket, call: str) -> None:
     """Trying again would only hide for a while that somebody has to give new ones."""
-    access = GoogleAccess(credentials=lambda: Revoked(), project=lambda: None)  # noqa: PLW0108 - likewise
+    access = GoogleAccess(credentials=lambda: Revoked())  # noqa: PLW0108 - likewise
     with pytest.raises(EvalbenchError, match="redentials") as raised:
         CALLS[call](open_storage(f"gs://{bucket.name}/nightly", Settings(google=access)))
     assert not isinstance(raised.value, StorageError)
@@ -480,3 +482,47 @@ def test_the_command_line_says_it_in_one_line(
     (line,) = done.stderr.strip().splitlines()
     assert said in line
     assert "bug" not in line
+
+
+def test_the_file_that_vouches_is_looked_at_first(middle: Middle, storage: Storage) -> None:
+    """Before any other: else another writer could come in between, and what it wrote be vouched for as the old."""
+    asked: list[int] = []
+
+    def meddle(request: Request) -> None:
+        if request.name.endswith("commits/day"):
+            time.sleep(0.2)
+            asked.append(len(middle.requests))
+
+    middle.meddle = meddle
+    storage.alone("locks/day", ["commits/day", *(f"trends/{number}" for number in range(12))], lambda _: None)
+    assert ([1], 13) == (asked, len(middle.requests))
+
+
+def test_work_within_work_asks_no_more_at_a_time(middle: Middle, storage: Storage) -> None:
+    """However deep the calls are nested, a process has at most so many requests under way."""
+    lock, under_way, most = Lock(), 0, 0
+
+    def meddle(request: Request) -> int:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        time.sleep(0.02)
+        with lock:
+            under_way -= 1
+        return 404
+
+    middle.meddle = meddle
+    storage.at_once(lambda folder: storage.read_many([f"{folder}/{name}" for name in "abcd"]), "efghijklmnop")
+    assert 1 < most <= WORKERS
+
+
+def test_an_object_under_a_key_of_the_customers_changes_with_every_write() -> None:
+    """Listings don't tell its checksum, and the same size alone is no sign of the same content."""
+    told = {"size": "3", "kmsKeyName": "projects/p/locations/eu/keyRings/r/cryptoKeys/k"}
+    stamps = []
+    for generation in ("1", "2"):
+        blob = Blob("runs/a", None)
+        blob._set_properties({**told, "generation": generation})
+        stamps.append(module._stamp(blob))
+    assert stamps[0] != stamps[1]

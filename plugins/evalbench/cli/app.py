@@ -22,7 +22,10 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else.")]
-Lake = Annotated[str | None, typer.Option("--lake", metavar="DIR", help="Facts and tables. [EVALBENCH_LAKE]")]
+Lake = Annotated[
+    str | None,
+    typer.Option("--lake", metavar="DIR", help="Facts and tables: a folder, or gs://bucket/prefix. [EVALBENCH_LAKE]"),
+]
 Policy = Annotated[
     str | None, typer.Option("--policy", metavar="FILE", help="Policy for every subject, instead of the routing's.")
 ]
@@ -43,7 +46,9 @@ Until = Annotated[str | None, typer.Option("--until", metavar="DATE", help="Last
 Timezone = Annotated[
     str | None, typer.Option("--timezone", metavar="TZ", help="Zone that naive run times are in. [UTC]")
 ]
-RunDirectory = Annotated[str, typer.Argument(metavar="RUN_DIR", help="One run directory.", show_default=False)]
+RunDirectory = Annotated[
+    str, typer.Argument(metavar="RUN_DIR", help="One run directory, here or in a bucket.", show_default=False)
+]
 
 
 def _version(wanted: bool) -> None:
@@ -63,7 +68,10 @@ def options(
 
 @app.command()
 def run(
-    runs: Annotated[str | None, typer.Argument(metavar="RUNS", help="The runs root. [EVALBENCH_RUNS]")] = None,
+    runs: Annotated[
+        str | None,
+        typer.Argument(metavar="RUNS", help="The runs root: a folder, or gs://bucket/prefix. [EVALBENCH_RUNS]"),
+    ] = None,
     lake: Lake = None,
     policy: Policy = None,
     routing: Routing = None,

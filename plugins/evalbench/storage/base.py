@@ -126,8 +126,9 @@ class Storage(Protocol):
         """Do something to these files that holds only if nobody else changes them meanwhile.
 
         Either nobody can: others wait for this lock, which is freed when its holder ends, however it ends. Or whoever
-        was slower begins again: then the action is repeated, so it must read what it rests on itself. Raises
-        StorageError when others are faster again and again.
+        was slower begins again: then the action is repeated, so it must read what it rests on itself. The first path
+        is the file that vouches for the others: it is looked at before them, and must be written before and after them.
+        Raises StorageError when others are faster again and again.
         """
 
     def remove_unfinished(self, age: timedelta, /) -> int:

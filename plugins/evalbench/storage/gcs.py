@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import io
 import random
+import threading
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -34,10 +35,11 @@ from evalbench.storage.base import (
 )
 from evalbench.storage.gcs_client import WORKERS, client_of, told
 
-LISTED = "items(name,size,crc32c,generation,updated,contentEncoding),nextPageToken"
+LISTED = "items(name,size,crc32c,generation,timeCreated,contentEncoding,kmsKeyName),nextPageToken"
 ATTEMPTS = 20
 LONGEST_PAUSE_S = 8.0
 """How often an action is repeated because others were faster, and the longest pause before it is."""
+THREADS = "evalbench-gcs"
 NO_FOLDERS = ("", ".", "..")
 
 _Item = TypeVar("_Item")
@@ -94,7 +96,7 @@ class GcsStorage:
 
     def digests(self, prefix: str) -> dict[str, str]:
         """A digest of every object below a folder, by path, from the listing."""
-        return {path: digest(blob.size or 0, blob.crc32c) for path, blob in sorted(self._below(prefix).items())}
+        return {path: digest(blob.size or 0, _content(blob)) for path, blob in sorted(self._below(prefix).items())}
 
     def create(self, path: str, data: bytes) -> bool:
         """Write an object that is never rewritten: False, and nothing changes, when it is there already."""
@@ -132,8 +134,10 @@ class GcsStorage:
         return 0
 
     def at_once(self, work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
-        """The results in order, `WORKERS` at a time."""
-        with ThreadPoolExecutor(WORKERS) as pool:
+        """The results in order, `WORKERS` at a time; one after the other for work that is itself one of several."""
+        if threading.current_thread().name.startswith(THREADS):
+            return [work(item) for item in items]
+        with ThreadPoolExecutor(WORKERS, thread_name_prefix=THREADS) as pool:
             return list(pool.map(work, items))
 
     def known(self, paths: Iterable[str]) -> dict[str, Blob | None]:
@@ -289,7 +293,8 @@ class _Generations:
     """Some objects as they were: each can be changed only as long as nobody else has."""
 
     def __init__(self, storage: GcsStorage, paths: Collection[str]) -> None:
-        self._storage, self._known = storage, storage.known(paths)
+        first, *others = paths
+        self._storage, self._known = storage, storage.known([first]) | storage.known(others)
 
     def exists(self, path: str) -> bool:
         return self._known[path] is not None
@@ -319,8 +324,15 @@ def _same(blob: Blob | None, data: bytes) -> bool:
 
 
 def _stamp(blob: Blob) -> FileStamp:
-    """The content's checksum: an object that is copied or written again with the same bytes has not changed."""
-    return FileStamp(size=blob.size or 0, stamp=str(blob.crc32c))
+    return FileStamp(size=blob.size or 0, stamp=_content(blob))
+
+
+def _content(blob: Blob) -> str:
+    """The content's checksum: an object that is copied or written again with the same bytes has not changed.
+
+    No listing tells it of objects under a key of the customer's: there every write counts as a change.
+    """
+    return str(blob.generation if blob.kms_key_name else blob.crc32c)
 
 
 def _written(blobs: Mapping[str, Blob]) -> dict[str, int]:
@@ -329,7 +341,7 @@ def _written(blobs: Mapping[str, Blob]) -> dict[str, int]:
 
 def _newest(blobs: Iterable[Blob]) -> datetime | None:
     """When one of these was last written, to the second, as files tell it; None for none."""
-    newest: datetime | None = max((blob.updated for blob in blobs), default=None)
+    newest: datetime | None = max((blob.time_created for blob in blobs), default=None)
     return newest.replace(microsecond=0) if newest is not None else None
 
 

@@ -1,6 +1,6 @@
 """Google's client of Cloud Storage, and its errors in our words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -49,8 +49,8 @@ def told(where: str) -> Iterator[None]:
         raise FileNotFoundError(where) from error
     except (api.Forbidden, api.Unauthorized) as error:
         raise PipelineError(
-            f"{where}: refused by Cloud Storage ({error.code}); give the identity that runs this the role that"
-            " docs/deploy.md names for it"
+            f"{where}: refused by Cloud Storage ({_said(error)}); give the identity that runs this"
+            " the role that docs/deploy.md names for it"
         ) from error
     except (auth.DefaultCredentialsError, auth.RefreshError) as error:
         if error.retryable:
@@ -59,9 +59,15 @@ def told(where: str) -> Iterator[None]:
     except api.ClientError as error:
         if error.code == api.TooManyRequests.code:
             raise _passing(where, error) from error
-        raise PipelineError(f"{where}: Cloud Storage can't serve this ({error.code} {error.message})") from error
+        raise PipelineError(f"{where}: Cloud Storage can't serve this ({_said(error)})") from error
     except (api.GoogleAPIError, auth.GoogleAuthError, requests.RequestException, DataCorruption, OSError) as error:
         raise _passing(where, error) from error
+
+
+def _said(error: api.GoogleAPICallError) -> str:
+    """The status, and what Google says of it in its own words, in one line."""
+    words = [str(each["message"]) for each in error.errors if isinstance(each, Mapping) and each.get("message")]
+    return ": ".join([str(error.code), *(text.partition("\n")[0] for text in words[:1])])
 
 
 def _passing(where: str, error: Exception) -> StorageError:

@@ -62,8 +62,8 @@ def split_name(root: str) -> tuple[str, str]:
 def _clean(root: str, prefix: str) -> str:
     """A prefix without slashes at its ends."""
     parts = prefix.strip("/").split("/") if prefix.strip("/") else []
-    if any(part in ("", ".", "..") for part in parts):
-        raise UsageError(f"{root}: empty parts, . and .. are no folders in a bucket; give gs://bucket/prefix")
+    if any(part in ("", ".", "..") or "*" in part for part in parts):
+        raise UsageError(f"{root}: empty parts, *, . and .. are no folders in a bucket; give gs://bucket/prefix")
     return "/".join(parts)
 
 

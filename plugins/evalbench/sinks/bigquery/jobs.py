@@ -8,13 +8,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from google.api_core.exceptions import Conflict
 from google.cloud import bigquery
 
 from evalbench.errors import EvalbenchError, StorageError
-from evalbench.sinks.bigquery.service import HTTP, Service, failure_of, told
+from evalbench.sinks.bigquery.failures import LostRaceError, NotThereError, RefusedError, failure_of, told
+from evalbench.sinks.bigquery.service import HTTP, Service
 
 Job: TypeAlias = bigquery.LoadJob | bigquery.QueryJob
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenJob:
+    """A job of another identity, of which this one may see no more than that it is there."""
+
+    job_id: str
+
 
 FAILURES = 5
 """How often a job is begun again after it failed for a reason that may pass."""
@@ -31,7 +39,7 @@ class Once:
 
     name: str
     begin: Callable[[int, str], Job]
-    stands: Callable[[int, Job], bool]
+    stands: Callable[[int, Job | HiddenJob], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +47,7 @@ class Attempt:
     """One of a job's attempts. own: begun here, just now."""
 
     number: int
-    job: Job
+    job: Job | HiddenJob
     own: bool
 
 
@@ -51,18 +59,18 @@ def numbered(name: str, attempt: int) -> str:
 def start(service: Service, once: Once, number: int = 0) -> Attempt:
     """An attempt, begun here unless it was begun before."""
     job_id = numbered(once.name, number)
-    if (before := _find(service, job_id)) is not None:
-        return Attempt(number=number, job=before, own=False)
-    try:
-        with told(f"BigQuery job {job_id}"):
-            return Attempt(number=number, job=once.begin(number, job_id), own=True)
-    except (Conflict, EvalbenchError) as error:
-        # Somebody else was faster, or the answer to our own request was lost.
-        if (before := _find(service, job_id)) is not None:
-            return Attempt(number=number, job=before, own=False)
-        if isinstance(error, EvalbenchError):
-            raise
-        raise StorageError(f"BigQuery job {job_id} is said to be there and isn't; run it again") from error
+    failures = 0
+    while (before := _find(service, job_id)) is None:
+        try:
+            with told(f"BigQuery job {job_id}"):
+                return Attempt(number=number, job=once.begin(number, job_id), own=True)
+        except EvalbenchError as error:
+            # It is there after all where somebody else was faster, or the answer to our own request was lost.
+            failures += 1
+            if failures == FAILURES or (not isinstance(error, LostRaceError) and _find(service, job_id) is None):
+                raise
+            service.timing.pause(failures)
+    return Attempt(number=number, job=before, own=False)
 
 
 def finish(service: Service, once: Once, attempt: Attempt) -> Attempt:
@@ -84,8 +92,16 @@ def finish(service: Service, once: Once, attempt: Attempt) -> Attempt:
         attempt = start(service, once, attempt.number + 1)
 
 
-def ended(service: Service, job: Job) -> EvalbenchError | None:
-    """Wait for a job; why it failed, None when it didn't. Raises StorageError when it takes too long."""
+def ended(service: Service, job: Job | HiddenJob) -> EvalbenchError | None:
+    """Wait for a job; why it failed, None when it didn't. Raises StorageError when it takes too long.
+
+    What became of a hidden one nobody here can know.
+    """
+    if isinstance(job, HiddenJob):
+        return StorageError(
+            f"BigQuery job {job.job_id} is another identity's; let all who deliver to this dataset be one identity, or"
+            " have the right bigquery.jobs.get, and run it again"
+        )
     what, pause, waited = f"BigQuery job {job.job_id}", FIRST_PAUSE_S, 0.0
     while job.state != "DONE":
         if waited > PATIENCE_S:
@@ -98,13 +114,15 @@ def ended(service: Service, job: Job) -> EvalbenchError | None:
     return failure_of(what, str(error.get("reason")), _line(error.get("message"))) if error else None
 
 
-def _find(service: Service, job_id: str) -> Job | None:
+def _find(service: Service, job_id: str) -> Job | HiddenJob | None:
     """A job by its id, whatever became of it; None when there is none."""
     try:
         with told(f"BigQuery job {job_id}"):
             found = service.client.get_job(job_id, location=service.location, **HTTP)
-    except FileNotFoundError:
+    except NotThereError:
         return None
+    except RefusedError:
+        return HiddenJob(job_id=job_id)
     if not isinstance(found, bigquery.LoadJob | bigquery.QueryJob):
         raise StorageError(f"BigQuery job {job_id} is none of ours; nobody else may use this name")
     return found

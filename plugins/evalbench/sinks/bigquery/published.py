@@ -12,6 +12,7 @@ import msgspec
 from evalbench.sinks.bigquery.records import Contents
 from evalbench.tables.model import ColumnType, Table, required
 
+LOG = "decision_log"
 INT64, STRING = ColumnType.INT64, ColumnType.STRING
 
 PUBLISHED = Table(
@@ -65,12 +66,11 @@ class Published:
         named = (self.dates[day].tables.split(",") for day in days if day in self.dates)
         return frozenset(name for names in named for name in names if name)
 
-    def agrees(self, *, rows: int, log_rows: int) -> bool:
-        """Whether the tables hold as many rows as were delivered. The log may hold more: none is deleted there."""
-        delivered = self.dates.values()
-        return rows == sum(each.row_count for each in delivered) and log_rows >= sum(
-            each.log_rows for each in delivered
-        )
+    def agrees(self, counted: Mapping[str, int]) -> bool:
+        """Whether tables hold as many rows as were delivered. The log may hold more: none is ever deleted there."""
+        rows = sum(each.row_count for each in self.dates.values())
+        log_rows = sum(each.log_rows for each in self.dates.values())
+        return sum(counted.values()) - counted[LOG] == rows and counted[LOG] >= log_rows
 
 
 def published_of(rows: Iterable[Mapping[str, object]]) -> Published:

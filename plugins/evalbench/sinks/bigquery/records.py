@@ -45,12 +45,12 @@ class Staged:
 class Swap:
     """Dates to replace by what is staged of them.
 
-    seq: number of the last publish, which must still be that. held: tables that have rows of these dates. afresh: dates
-    that stay, where all others go, known or not; None where no other date is touched.
+    seq: number of the last publish, which must still be that. held: tables that have rows to delete. kept: the only
+    dates whose rows stay; None where no other date is touched.
     """
 
     seq: int
     dates: Mapping[date, Fresh]
-    staged: tuple[Staged, ...]
     held: frozenset[str]
-    afresh: frozenset[date] | None
+    kept: frozenset[date] | None = None
+    staged: tuple[Staged, ...] = ()

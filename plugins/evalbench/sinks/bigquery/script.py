@@ -6,11 +6,10 @@ Only statements that BigQuery allows within a transaction: ASSERT is not, so a c
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 
-from evalbench.sinks.bigquery.published import PUBLISHED
+from evalbench.sinks.bigquery.published import LOG, PUBLISHED
 from evalbench.sinks.bigquery.records import Swap
 from evalbench.tables import TABLES, Table
 
-LOG = "decision_log"
 LOG_KEY = ("run_date", "log_id")
 BEFORE_EVERY_DATE = "DATE '0001-01-01'"
 
@@ -51,7 +50,7 @@ def _check(condition: str, otherwise: str) -> str:
 def _replace(target: str, table: Table, source: str | None, swap: Swap) -> Iterator[str]:
     """Dates of a table that is replaced."""
     columns = _columns(table)
-    if (gone := _gone(swap)) and (swap.afresh is not None or table.name in swap.held):
+    if (gone := _gone(swap)) and table.name in swap.held:
         yield f"DELETE FROM {target} WHERE {gone}"
     if source is not None:
         yield f"INSERT INTO {target} ({columns}) SELECT {columns} FROM {source}"
@@ -108,10 +107,10 @@ def _counts(rows: str) -> str:
 
 def _gone(swap: Swap) -> str | None:
     """The condition for rows that go, None where none do."""
-    if swap.afresh is None:
+    if swap.kept is None:
         return _on(swap.dates) if swap.dates else None
     everything = f"run_date >= {BEFORE_EVERY_DATE}"
-    return f"{everything} AND NOT {_on(swap.afresh)}" if swap.afresh else everything
+    return f"{everything} AND NOT {_on(swap.kept)}" if swap.kept else everything
 
 
 def _on(dates: Iterable[date]) -> str:

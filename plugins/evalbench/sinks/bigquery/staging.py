@@ -16,15 +16,16 @@ import pyarrow.parquet as pq
 from google.cloud import bigquery
 
 from evalbench.errors import EvalbenchError, PipelineError, StorageError
-from evalbench.sinks.bigquery.jobs import Job, Once, finish, numbered, start
+from evalbench.sinks.bigquery.failures import told
+from evalbench.sinks.bigquery.jobs import HiddenJob, Job, Once, finish, numbered, start
 from evalbench.sinks.bigquery.records import Files, Staged
 from evalbench.sinks.bigquery.schema import APPLICATION, fields_of
-from evalbench.sinks.bigquery.service import HTTP, Service, told
+from evalbench.sinks.bigquery.service import HTTP, Service
 from evalbench.storage import Storage
 from evalbench.tables import Table
 from evalbench.tables.formats import arrow_schema
 
-EXPIRES_AFTER = timedelta(days=1)
+EXPIRES_AFTER = timedelta(days=3)
 
 
 def stage(service: Service, lake: Storage, files: Iterable[Files], jobs: str, content: str) -> list[Staged]:
@@ -75,7 +76,7 @@ def _load(service: Service, lake: Storage, files: Files, jobs: str, content: str
                 timeout=HTTP["timeout"],
             )  # fmt: skip
 
-    def stands(attempt: int, job: Job) -> bool:
+    def stands(attempt: int, job: Job | HiddenJob) -> bool:
         return service.row_count(numbered(staging, attempt)) == _rows(job)
 
     return Once(name=f"{jobs}_load_{files.table.name}_{content}", begin=begin, stands=stands)
@@ -86,16 +87,16 @@ def _staging(table: Table, content: str) -> str:
 
 
 def _made(service: Service, table: Table, staging: str) -> str:
-    """The full name of a staging table that is there from now on, for a day."""
+    """The full name of a staging table that is there from now on, for three days."""
     made = bigquery.Table(service.name(staging), schema=fields_of(table))
     made.expires = service.timing.now() + EXPIRES_AFTER
-    made.description = f"Rows on their way into {table.name}; deleted within a day."
+    made.description = f"Rows on their way into {table.name}; deleted within three days."
     made.labels = APPLICATION
     service.client.create_table(made, exists_ok=True, **HTTP)
     return service.name(staging)
 
 
-def _rows(job: Job) -> int:
+def _rows(job: Job | HiddenJob) -> int:
     return int(job.output_rows or 0) if isinstance(job, bigquery.LoadJob) else 0
 
 

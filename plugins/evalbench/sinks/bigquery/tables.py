@@ -1,32 +1,44 @@
 """Dataset, tables and views, made and kept as declared by plain requests: none of this is a job."""
 
+from collections import defaultdict
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
 
-from google.api_core.exceptions import Conflict, PreconditionFailed
 from google.cloud import bigquery
 
-from evalbench.errors import StorageError, UsageError
+from evalbench.errors import UsageError
+from evalbench.sinks.bigquery.failures import LostRaceError, NotThereError, told
 from evalbench.sinks.bigquery.published import PUBLISHED
-from evalbench.sinks.bigquery.schema import APPLICATION, Layout, changed, declared
-from evalbench.sinks.bigquery.service import HTTP, Service, told
+from evalbench.sinks.bigquery.schema import APPLICATION, changed, declared, described
+from evalbench.sinks.bigquery.service import HTTP, Service
 from evalbench.sinks.bigquery.views import view_queries
 from evalbench.tables import TABLES, VIEWS, Table
+from evalbench.tables.formats import describe
 
 ATTEMPTS = 5
 """How often something is looked at again because somebody else changed it meanwhile."""
-DEFAULT_LOCATION = "US"
+LAKE = "lake"
+"""The label of `_published` that names the lake whose tables these are."""
 
-_Result = TypeVar("_Result")
+Keep = Callable[[bigquery.Table | None], bigquery.Table]
+"""Makes what isn't there, changes what is there and differs."""
 
 
 def dataset_location(client: bigquery.Client, dataset: str, location: str | None) -> str:
-    """Where the dataset is; made when it isn't there. Raises UsageError when it is elsewhere than asked for."""
+    """Where the dataset is; made when it isn't there.
+
+    Raises UsageError when it is elsewhere than asked for, or is to be made and nobody said where.
+    """
     try:
         with told(f"BigQuery dataset {dataset}"):
             there = client.get_dataset(dataset, **HTTP)
-    except FileNotFoundError:
-        there = _made_dataset(client, dataset, location or DEFAULT_LOCATION)
+    except NotThereError:
+        if location is None:
+            raise UsageError(
+                f"BigQuery dataset {dataset} isn't there; set EVALBENCH_BIGQUERY_LOCATION to where it is to be made"
+                " (EU, US, a region: the lake's, since it can't be moved), or make it"
+            ) from None
+        there = _made_dataset(client, dataset, location)
     found = str(there.location)
     if location is not None and location.upper() != found.upper():
         raise UsageError(
@@ -36,18 +48,41 @@ def dataset_location(client: bigquery.Client, dataset: str, location: str | None
     return found
 
 
-def keep_tables(service: Service, *, partition_filter: bool) -> None:
-    """Make what is missing, add columns that are new. Raises UsageError for a table that differs otherwise."""
-    for table in TABLES:
-        _keep_table(service, table, Layout(partitioned=True, partition_filter=partition_filter))
-    _keep_table(service, PUBLISHED, Layout(partitioned=False, partition_filter=False))
+def keep_tables(service: Service, lake: str, *, partition_filter: bool) -> dict[str, bigquery.Table]:
+    """Make tables that are missing, add columns that are new; the tables as they are then.
+
+    lake: whose tables they are. Raises UsageError for tables of another lake, which would be replaced by this one's,
+    and for a table that differs in more than what is added.
+    """
+    tables, kept = {table.name: table for table in (PUBLISHED, *TABLES)}, {}
+    for name, there in service.each(service.find_table, tables).items():
+        keep = partial(_keep_table, service, tables[name], partition_filter)
+        if name == PUBLISHED.name:
+            keep = partial(_keep_record, service, lake)
+        kept[name] = _kept(service, name, there, keep)
+    return kept
+
+
+def _keep_record(service: Service, lake: str, there: bigquery.Table | None) -> bigquery.Table:
+    """`_published`, of this lake."""
+    if there is not None and there.labels.get(LAKE, lake) != lake:
+        raise UsageError(
+            f"BigQuery dataset {service.dataset} follows another lake ({there.labels[LAKE]}, this one is {lake}), whose"
+            " rows would be replaced; name another dataset in EVALBENCH_BIGQUERY_DATASET, or, where this lake is to"
+            " take that one's place, delete the dataset first"
+        )
+    kept = _keep_table(service, PUBLISHED, None, there)
+    if kept.labels.get(LAKE) == lake:
+        return kept
+    kept.labels = {**kept.labels, LAKE: lake}
+    return service.client.update_table(kept, ["labels"], **HTTP)
 
 
 def keep_views(service: Service) -> None:
     """Make views that are missing, replace those that ask another question than ours."""
-    descriptions = {view.name: view.description for view in VIEWS}
-    for name, sql in view_queries(service.dataset).items():
-        _keep_view(service, name, sql, descriptions[name])
+    queries, descriptions = view_queries(service.dataset), {view.name: view.description for view in VIEWS}
+    for name, there in service.each(service.find_table, queries).items():
+        _kept(service, name, there, partial(_keep_view, service, name, queries[name], descriptions[name]))
 
 
 def _made_dataset(client: bigquery.Client, dataset: str, location: str) -> bigquery.Dataset:
@@ -59,41 +94,59 @@ def _made_dataset(client: bigquery.Client, dataset: str, location: str) -> bigqu
         return client.create_dataset(made, exists_ok=True, **HTTP)
 
 
-def _keep_table(service: Service, table: Table, layout: Layout) -> None:
-    def keep() -> None:
-        there = service.find_table(table.name)
-        if there is None:
-            service.client.create_table(declared(service.name(table.name), table, layout), **HTTP)
-        elif differing := changed(there, table, layout):
-            service.client.update_table(there, differing, **HTTP)
-
-    _again(keep, service, table.name)
-
-
-def _keep_view(service: Service, name: str, sql: str, description: str) -> None:
-    def keep() -> None:
-        there = service.find_table(name)
-        if there is None:
-            made = bigquery.Table(service.name(name))
-            made.view_query, made.description, made.labels = sql, description, APPLICATION
-            service.client.create_table(made, **HTTP)
-        elif there.table_type != "VIEW":
-            raise UsageError(
-                f"BigQuery has a {there.table_type} {service.name(name)} where the view belongs; rename it"
-            )
-        elif (there.view_query, there.description) != (sql, description):
-            there.view_query, there.description = sql, description
-            service.client.update_table(there, ["view_query", "description"], **HTTP)
-
-    _again(keep, service, name)
-
-
-def _again(keep: Callable[[], _Result], service: Service, name: str) -> _Result:
-    """Keep something as it should be, also where others do so at the same moment."""
-    for attempt in range(ATTEMPTS):
+def _kept(service: Service, name: str, there: bigquery.Table | None, keep: Keep) -> bigquery.Table:
+    """A table or view as it should be, also where others make it so at the same moment."""
+    attempt = 0
+    while True:
         try:
             with told(f"BigQuery table {service.name(name)}"):
-                return keep()
-        except (Conflict, PreconditionFailed):
+                return keep(there)
+        except LostRaceError:
+            attempt += 1
+            if attempt == ATTEMPTS:
+                raise
             service.timing.pause(attempt)
-    raise StorageError(f"BigQuery table {service.name(name)}: others change it all the time; run it again")
+            there = service.find_table(name)
+
+
+def _keep_table(
+    service: Service, table: Table, partition_filter: bool | None, there: bigquery.Table | None
+) -> bigquery.Table:
+    if there is None:
+        return service.client.create_table(declared(service.name(table.name), table, partition_filter), **HTTP)
+    differing = changed(there, table, partition_filter)
+    return service.client.update_table(there, differing, **HTTP) if differing else there
+
+
+def _keep_view(service: Service, name: str, sql: str, description: str, there: bigquery.Table | None) -> bigquery.Table:
+    if there is None:
+        made = bigquery.Table(service.name(name))
+        made.view_query, made.description, made.labels = sql, description, APPLICATION
+        return _explained(service, service.client.create_table(made, **HTTP))
+    if there.table_type != "VIEW":
+        raise UsageError(f"BigQuery has a {there.table_type} {service.name(name)} where the view belongs; rename it")
+    if (there.view_query, there.description) != (sql, description):
+        there.view_query, there.description = sql, description
+        there = service.client.update_table(there, ["view_query", "description"], **HTTP)
+    return _explained(service, there)
+
+
+def _explained(service: Service, view: bigquery.Table) -> bigquery.Table:
+    """A view whose columns are described as those of the tables that they come from, where these agree."""
+    wanted = [described(field, EXPLANATIONS.get(field.name, field.description)) for field in view.schema]
+    if wanted == list(view.schema):
+        return view
+    view.schema = wanted
+    return service.client.update_table(view, ["schema"], **HTTP)
+
+
+def _explanations() -> dict[str, str]:
+    """What a column of this name is, where every table that has one says the same."""
+    said = defaultdict[str, set[str]](set)
+    for table in TABLES:
+        for column in table.columns:
+            said[column.name].add(describe(column))
+    return {name: texts.pop() for name, texts in said.items() if len(texts) == 1}
+
+
+EXPLANATIONS = _explanations()

@@ -1,17 +1,17 @@
 """A dataset of BigQuery as the place that published tables are delivered to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import astuple, dataclass, field
+
+from google.cloud import bigquery
 
 from evalbench.canonical import sha256_json, sha256_parts
 from evalbench.settings import GoogleAccess
+from evalbench.sinks.bigquery.failures import told
 from evalbench.sinks.bigquery.published import PUBLISHED, Published, published_of
-from evalbench.sinks.bigquery.records import Files, Fresh, Staged, Swap
-from evalbench.sinks.bigquery.schema import fields_of
-from evalbench.sinks.bigquery.script import LOG
-from evalbench.sinks.bigquery.service import HTTP, Service, Timing, client_of, told
+from evalbench.sinks.bigquery.records import Files, Staged, Swap
+from evalbench.sinks.bigquery.service import HTTP, Service, Timing, client_of
 from evalbench.sinks.bigquery.staging import drop, stage
 from evalbench.sinks.bigquery.swap import swapped
 from evalbench.sinks.bigquery.tables import dataset_location, keep_tables, keep_views
@@ -33,8 +33,8 @@ class Warehouse:
     timing: Timing = field(default_factory=Timing)
 
     @contextmanager
-    def opened(self) -> Iterator["OpenWarehouse"]:
-        """The dataset with its tables, made where they are missing.
+    def opened(self, lake: str) -> Iterator["OpenWarehouse"]:
+        """The dataset with its tables, made where they are missing. lake: the name of the lake it follows.
 
         Raises UsageError for a dataset or a table that can't be used as it is, StorageError when BigQuery fails.
         """
@@ -42,38 +42,38 @@ class Warehouse:
         try:
             location = dataset_location(client, self.dataset, self.location)
             service = Service(client=client, dataset=self.dataset, location=location, timing=self.timing)
-            keep_tables(service, partition_filter=self.partition_filter)
-            yield OpenWarehouse(service=service, jobs=_jobs(service))
+            tables = keep_tables(service, lake, partition_filter=self.partition_filter)
+            yield OpenWarehouse(service=service, record=tables[PUBLISHED.name])
         finally:
             client.close()  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenWarehouse:
-    """A dataset whose tables are there. jobs: what the ids of its jobs begin with."""
+    """A dataset whose tables are there. record: `_published`, as it was when it was opened."""
 
     service: Service
-    jobs: str
+    record: bigquery.Table
+
+    @property
+    def jobs(self) -> str:
+        """What ids of its jobs begin with; a dataset that was deleted and made again has others."""
+        return f"evalbench_{sha256_parts([self.service.dataset, str(self.record.created)])[:HASH_LENGTH]}"
 
     def published(self) -> Published:
         """What it holds of which date; read without a job."""
-        name = self.service.name(PUBLISHED.name)
-        with told(name):
-            rows = self.service.client.list_rows(name, selected_fields=fields_of(PUBLISHED), **HTTP)
+        with told(self.service.name(PUBLISHED.name)):
+            rows = self.service.client.list_rows(self.record, **HTTP)
             return published_of(dict(row.items()) for row in rows)
 
-    def agrees(self, published: Published) -> bool:
-        """Whether its tables hold as many rows as were delivered; counted without a job."""
-        counted = {table.name: self.service.row_count(table.name) for table in TABLES}
-        logged = counted.pop(LOG)
-        return published.agrees(rows=sum(counted.values()), log_rows=logged)
+    def counted(self) -> dict[str, int]:
+        """Rows of each table now; counted without a job."""
+        return self.service.each(self.service.row_count, (table.name for table in TABLES))
 
-    def stage(self, lake: Storage, files: Sequence[Files], dates: Mapping[date, Fresh], seq: int) -> list[Staged]:
-        """Load these dates' files into staging for the publish after `seq`, unless that was done before."""
-        named = [
-            [day.isoformat(), each.contents.content, each.contents.operations] for day, each in sorted(dates.items())
-        ]
-        return stage(self.service, lake, files, self.jobs, f"{sha256_json(named)[:HASH_LENGTH]}_{seq + 1}")
+    def stage(self, lake: Storage, files: Sequence[Files], swap: Swap) -> list[Staged]:
+        """Load these files, which hold the rows of a swap's dates, into staging, unless that was done before."""
+        named = [[day.isoformat(), *astuple(each.contents)] for day, each in sorted(swap.dates.items())]
+        return stage(self.service, lake, files, self.jobs, f"{sha256_json(named)[:HASH_LENGTH]}_{swap.seq + 1}")
 
     def swap(self, swap: Swap) -> bool:
         """Replace dates in one transaction: True when that was done here, False when another publish was faster.
@@ -93,10 +93,3 @@ class OpenWarehouse:
     def pause(self, failures: int) -> None:
         """Wait a little, the longer the more often something failed."""
         self.service.timing.pause(failures)
-
-
-def _jobs(service: Service) -> str:
-    """What ids of jobs begin with: another dataset's are others, and those of one that was deleted and made again."""
-    there = service.find_table(PUBLISHED.name)
-    made = there.created.isoformat() if there is not None and there.created is not None else ""
-    return f"evalbench_{sha256_parts([service.dataset, made])[:HASH_LENGTH]}"
