@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 NODE := .cache/node
+AXE := .cache/axe
+BROWSER := .cache/chromium-found
 BIGQUERY := .cache/bigquery
 PYTHONS := python3.11 python3.12 python3.13 python3
 PYTEST_ARGS ?= -n 2 --dist loadfile
@@ -34,7 +36,7 @@ up: setup ## Airflow with scheduler and UI on this machine, over the samples or 
 down: setup ## stop what make up started; its data stays in var/stack
 	@$(BIN)/python -m scripts.stack down
 
-test: check $(NODE)/installed $(BIGQUERY)/installed ## check, then every test
+test: check $(NODE)/installed $(AXE)/installed $(BROWSER) $(BIGQUERY)/installed ## check, then every test
 	@$(BIN)/pytest $(PYTEST_ARGS)
 
 bench: setup ## a quiet night over 2,000 directories, and what batches save; see benchmarks/README.md
@@ -93,6 +95,28 @@ $(NODE)/installed: tests/gemini/package.json tests/gemini/package-lock.json
 		cp $^ $(NODE); \
 		npm ci --prefix $(NODE) --ignore-scripts --no-audit --no-fund --loglevel=error > /dev/null; \
 		touch $@; \
+	fi
+
+# What tests/page asks about accessibility. Without npm those tests fail and say so.
+$(AXE)/installed: tests/page/package.json tests/page/package-lock.json
+	@if command -v npm > /dev/null; then \
+		mkdir -p $(AXE); \
+		cp $^ $(AXE); \
+		npm ci --prefix $(AXE) --ignore-scripts --no-audit --no-fund --loglevel=error > /dev/null; \
+		touch $@; \
+	fi
+
+# The browser of tests/page: Debian's, where this may install it. Without one those tests fail and say so.
+$(BROWSER):
+	@mkdir -p $(@D)
+	@if command -v chromium chromium-browser google-chrome > /dev/null; then \
+		touch $@; \
+	elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing chromium for tests/page"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; } \
+			> /dev/null && touch $@ || echo "chromium could not be installed: the tests of the page will fail"; \
+	else \
+		echo "no chromium on the PATH: the tests of the page will fail (Debian: apt-get install chromium)"; \
 	fi
 
 # A BigQuery for tests/cloud, which needs a Python of its own: found by itself, or install.py says what is missing.

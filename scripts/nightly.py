@@ -56,6 +56,7 @@ def environment() -> dict[str, str]:
         "EVALBENCH_LAKE": str(LAKE),
         "EVALBENCH_ROUTING": str(ROOT / ROUTING),
         "EVALBENCH_GRACE_HOURS": "0",
+        "EVALBENCH_TRANSCRIPT_DAYS": "30",
         "EVALBENCH_CLOCK": AFTER_THE_DATES,
     }
 

@@ -109,6 +109,7 @@ def pipeline_settings(caller: Mapping[str, str], lake: Path) -> dict[str, str]:
             "EVALBENCH_LAKE": str(lake),
             "EVALBENCH_ROUTING": str(SAMPLES / "routing.yaml"),
             "EVALBENCH_GRACE_HOURS": "0",
+            "EVALBENCH_TRANSCRIPT_DAYS": "30",
             "EVALBENCH_CLOCK": SAMPLES_OVER,
         }
         return samples | given

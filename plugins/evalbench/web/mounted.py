@@ -48,7 +48,4 @@ def _google(name: str) -> GoogleAccess:
                 " see that the api-server knows it, as a Google connection with a whole service account key"
             ) from None
 
-    return GoogleAccess(
-        credentials=lambda: shown(lambda hook: hook.get_credentials()),  # type: ignore[attr-defined]
-        project=lambda: shown(lambda hook: hook.project_id),  # type: ignore[attr-defined]
-    )
+    return GoogleAccess(credentials=lambda: shown(lambda hook: hook.get_credentials()))  # type: ignore[attr-defined]

@@ -34,7 +34,7 @@ from evalbench.web.models.trial_parts import (
 from evalbench.web.models.trial_rows import contradicts
 from evalbench.web.store import AsOf, View
 
-NOT_KEPT = "no transcript of this run is kept: keeping them was off when it was read, or their time is over"
+NOT_KEPT = "none is kept: EVALBENCH_TRANSCRIPT_DAYS was 0 when this run was read, or those days are over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
