@@ -67,10 +67,11 @@ def hidden(monkeypatch: pytest.MonkeyPatch, which: Callable[[str], bool]) -> Non
     """Jobs of another identity: they take their ids, and this one may not look at them."""
     get = google.Client.get_job
 
-    def refused(client: google.Client, job_id: str, **more: object) -> object:
-        if which(job_id):
+    def refused(client: google.Client, job: object, **more: object) -> object:
+        # A job that isn't done yet looks after itself by handing itself over.
+        if which(str(getattr(job, "job_id", job))):
             raise Forbidden("no", errors=[{"reason": "accessDenied", "message": "Permission bigquery.jobs.get denied"}])
-        return get(client, job_id, **more)  # type: ignore[arg-type]
+        return get(client, job, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(google.Client, "get_job", refused)
 
