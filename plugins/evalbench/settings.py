@@ -48,8 +48,8 @@ class Settings:
     runs and lake may be in (`file`, `gs`, gs://bucket, gs://bucket/prefix); None: any of these.
     google_connection: the Airflow connection that Cloud Storage and BigQuery are used with; None: Application Default
     Credentials. google: what was found of it, never from the environment. bigquery_dataset: project.dataset that
-    follows the lake, None: none. bigquery_location: where that dataset is, or is made; None: where it is, or US.
-    bigquery_partition_filter: whether queries on its base tables must name dates.
+    follows the lake, None: none. bigquery_location: where that dataset is, or is made; None: where it is, and none is
+    made. bigquery_partition_filter: whether queries on its base tables must name dates.
     timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
     clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
     max_run_bytes: bigger run directories are quarantined.
@@ -189,7 +189,7 @@ def _roots(value: object) -> tuple[str, ...]:
 def _dataset(value: object) -> str:
     text = str(value).strip()
     if not re.fullmatch(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.[A-Za-z0-9_]{1,1024}", text):
-        raise ValueError("expected project.dataset")
+        raise ValueError("expected project.dataset; a dataset has letters, digits and _ only")
     return text
 
 

@@ -8,7 +8,9 @@ import pytest
 from google.api_core.exceptions import Forbidden
 from google.cloud import bigquery as google
 from tests.cloud.delivering import DAY, Place, put
+from tests.lakes import write_run
 
+from evalbench import pipeline
 from evalbench.errors import StorageError, UsageError
 from evalbench.lake.identity import lake_id
 from evalbench.storage import LocalStorage
@@ -44,6 +46,15 @@ def test_a_dataset_is_made_only_where_somebody_says(place: Place) -> None:
     with pytest.raises(UsageError, match="EVALBENCH_BIGQUERY_LOCATION to where it is to be made"):
         nowhere.deliver()
     assert [] == [one for one in place.client.list_datasets() if one.dataset_id.endswith("_nowhere")]
+
+
+def test_a_night_on_the_command_line_looks_at_the_dataset_first(place: Place, tmp_path: Path) -> None:
+    """A misspelt name costs no night: nothing is scored yet when it is told."""
+    write_run(tmp_path / "runs", "a", 27)
+    nowhere = replace(place, dataset=f"{place.dataset}_nowhere", location=None)
+    with pytest.raises(UsageError, match="isn't there"):
+        pipeline.run(replace(nowhere.settings, runs=str(tmp_path / "runs")))
+    assert [] == place.storage.paths("facts")
 
 
 def test_a_file_beside_a_partition_keeps_no_date_back(place: Place) -> None:

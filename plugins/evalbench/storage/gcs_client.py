@@ -29,9 +29,10 @@ def client_of(access: GoogleAccess | None) -> storage.Client:
 
 def _no_credentials(error: Exception) -> UsageError:
     return UsageError(
-        f"no Google credentials for Cloud Storage ({type(error).__name__}); name an Airflow connection in"
-        " EVALBENCH_GOOGLE_CONNECTION, give the machine a service account, or log in with"
-        " `gcloud auth application-default login`"
+        f"no Google credentials for Cloud Storage ({type(error).__name__}); log in with"
+        " `gcloud auth application-default login`, give the machine a service account, see that"
+        " GOOGLE_APPLICATION_CREDENTIALS names a file that is there, or, in Airflow, name a connection in"
+        " EVALBENCH_GOOGLE_CONNECTION"
     )
 
 

@@ -30,7 +30,7 @@ TAKEN = "duplicate"
 DENIED = frozenset({"accessDenied", "forbidden", "unauthorized"})
 ROLES = (
     "give the identity that runs this roles/bigquery.dataEditor on the dataset and roles/bigquery.jobUser on its"
-    " project, and for a lake in a bucket roles/storage.objectViewer there (docs/deploy.md)"
+    " project, and for a lake in a bucket its role there (docs/deploy.md)"
 )
 
 
@@ -79,9 +79,10 @@ def told(what: str) -> Iterator[None]:
 def no_credentials(error: Exception) -> UsageError:
     """The error where there is nothing to show to Google."""
     return UsageError(
-        f"no Google credentials for BigQuery ({type(error).__name__}); name an Airflow connection in"
-        " EVALBENCH_GOOGLE_CONNECTION, give the machine a service account, or log in with"
-        " `gcloud auth application-default login`"
+        f"no Google credentials for BigQuery ({type(error).__name__}); log in with"
+        " `gcloud auth application-default login`, give the machine a service account, see that"
+        " GOOGLE_APPLICATION_CREDENTIALS names a file that is there, or, in Airflow, name a connection in"
+        " EVALBENCH_GOOGLE_CONNECTION"
     )
 
 
