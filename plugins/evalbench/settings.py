@@ -39,6 +39,16 @@ class GoogleAccess:
     credentials: Callable[[], object]
 
 
+def no_google_credentials(service: str, error: Exception) -> UsageError:
+    """The error where there is nothing to show to a service of Google's."""
+    return UsageError(
+        f"no Google credentials for {service} ({type(error).__name__}); log in with"
+        " `gcloud auth application-default login`, give the machine a service account, see that"
+        " GOOGLE_APPLICATION_CREDENTIALS names a file that is there, or, in Airflow, name a connection in"
+        " EVALBENCH_GOOGLE_CONNECTION"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything the verbs take from outside.

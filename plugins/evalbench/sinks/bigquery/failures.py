@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 
-from evalbench.errors import PipelineError, StorageError, UsageError
+from evalbench.errors import PipelineError, StorageError
+from evalbench.settings import no_google_credentials
 
 PASSING = frozenset(
     {
@@ -71,19 +72,9 @@ def told(what: str) -> Iterator[None]:
     except (auth.DefaultCredentialsError, auth.RefreshError) as error:
         if error.retryable:
             raise _unreachable(what, error) from error
-        raise no_credentials(error) from error
+        raise no_google_credentials("BigQuery", error) from error
     except (api.GoogleAPIError, auth.GoogleAuthError, OSError) as error:
         raise _unreachable(what, error) from error
-
-
-def no_credentials(error: Exception) -> UsageError:
-    """The error where there is nothing to show to Google."""
-    return UsageError(
-        f"no Google credentials for BigQuery ({type(error).__name__}); log in with"
-        " `gcloud auth application-default login`, give the machine a service account, see that"
-        " GOOGLE_APPLICATION_CREDENTIALS names a file that is there, or, in Airflow, name a connection in"
-        " EVALBENCH_GOOGLE_CONNECTION"
-    )
 
 
 def _unreachable(what: str, error: Exception) -> StorageError:
