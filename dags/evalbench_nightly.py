@@ -117,7 +117,8 @@ SETTINGS_FROM_PARAMS = ("policy", "exclude", "summaries", "fail_on_hold")
 
 GOOGLE_SETTING, SUMMARIES_SETTING = "EVALBENCH_GOOGLE_CONNECTION", "EVALBENCH_SUMMARIES_CONNECTION"
 HOLDING = {
-    GOOGLE_SETTING: "as a Google connection with a whole service account key, or with none where the machine has one",
+    GOOGLE_SETTING: "as a Google connection with a whole service account key, or with none where the machine has one"
+    " (`airflow connections add NAME --conn-type google_cloud_platform`)",
     SUMMARIES_SETTING: "with the API key as its password, or as a Google connection with a whole service account key",
 }
 """What an Airflow connection must hold, by the setting that names it."""

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from jinja2.sandbox import SandboxedEnvironment
 
-DATASET = "my-project.evals"
+DATASET = "my-project.evalbench"
 """The dataset that the page writes for the reader's."""
 
 _PIECE = re.compile(

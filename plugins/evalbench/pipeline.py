@@ -318,6 +318,8 @@ def run(
     tell = progress or (lambda _step, _done, _total: None)
     read_rules(settings, baseline)
     Writer.of(settings, login)
+    if (warehouse := warehouse_of(settings)) is not None:
+        warehouse.reach()
     plan = discover(settings, since=since, until=until)
     for done, _ in enumerate(_score_all(settings, plan, jobs), start=1):
         tell("score", done, len(plan.to_score))

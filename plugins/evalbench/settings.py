@@ -39,6 +39,16 @@ class GoogleAccess:
     credentials: Callable[[], object]
 
 
+def no_google_credentials(service: str, error: Exception) -> UsageError:
+    """The error where there is nothing to show to a service of Google's."""
+    return UsageError(
+        f"no Google credentials for {service} ({type(error).__name__}); log in with"
+        " `gcloud auth application-default login`, give the machine a service account, see that"
+        " GOOGLE_APPLICATION_CREDENTIALS names a file that is there, or, in Airflow, name a connection in"
+        " EVALBENCH_GOOGLE_CONNECTION"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything the verbs take from outside.
@@ -48,8 +58,8 @@ class Settings:
     runs and lake may be in (`file`, `gs`, gs://bucket, gs://bucket/prefix); None: any of these.
     google_connection: the Airflow connection that Cloud Storage and BigQuery are used with; None: Application Default
     Credentials. google: what was found of it, never from the environment. bigquery_dataset: project.dataset that
-    follows the lake, None: none. bigquery_location: where that dataset is, or is made; None: where it is, or US.
-    bigquery_partition_filter: whether queries on its base tables must name dates.
+    follows the lake, None: none. bigquery_location: where that dataset is, or is made; None: where it is, and none is
+    made. bigquery_partition_filter: whether queries on its base tables must name dates.
     timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
     clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
     max_run_bytes: bigger run directories are quarantined. transcript_days: how long after a run's date what was said in
@@ -192,7 +202,7 @@ def _roots(value: object) -> tuple[str, ...]:
 def _dataset(value: object) -> str:
     text = str(value).strip()
     if not re.fullmatch(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.[A-Za-z0-9_]{1,1024}", text):
-        raise ValueError("expected project.dataset")
+        raise ValueError("expected project.dataset; a dataset has letters, digits and _ only")
     return text
 
 

@@ -126,7 +126,7 @@ def test_every_view_has_the_same_rows(
     name: str, duck: duckdb.DuckDBPyConnection, google: client.Client, dataset: str
 ) -> None:
     """And answers a query that names no dates, though the base tables don't."""
-    query = Sent(sql=f"SELECT * FROM `my-project.evals.{name}`")
+    query = Sent(sql=f"SELECT * FROM `my-project.evalbench.{name}`")
     rows = from_duckdb(duck, query)
     assert rows
     assert normal(rows) == normal(from_bigquery(google, dataset, query))
@@ -175,7 +175,7 @@ def test_filters_filter(duck: duckdb.DuckDBPyConnection) -> None:
 def test_base_tables_ask_for_dates_here(google: client.Client, dataset: str) -> None:
     """So that the tests above mean something: without dates a base table doesn't answer."""
     with pytest.raises(Exception, match="without a filter over column"):
-        from_bigquery(google, dataset, Sent(sql="SELECT * FROM `my-project.evals.trials`"))
+        from_bigquery(google, dataset, Sent(sql="SELECT * FROM `my-project.evalbench.trials`"))
 
 
 def test_one_question_by_hand(duck: duckdb.DuckDBPyConnection) -> None:

@@ -8,7 +8,9 @@ import pytest
 from google.api_core.exceptions import Forbidden
 from google.cloud import bigquery as google
 from tests.cloud.delivering import DAY, Place, put
+from tests.lakes import write_run
 
+from evalbench import pipeline
 from evalbench.errors import StorageError, UsageError
 from evalbench.lake.identity import lake_id
 from evalbench.storage import LocalStorage
@@ -46,6 +48,15 @@ def test_a_dataset_is_made_only_where_somebody_says(place: Place) -> None:
     assert [] == [one for one in place.client.list_datasets() if one.dataset_id.endswith("_nowhere")]
 
 
+def test_a_night_on_the_command_line_looks_at_the_dataset_first(place: Place, tmp_path: Path) -> None:
+    """A misspelt name costs no night: nothing is scored yet when it is told."""
+    write_run(tmp_path / "runs", "a", 27)
+    nowhere = replace(place, dataset=f"{place.dataset}_nowhere", location=None)
+    with pytest.raises(UsageError, match="isn't there"):
+        pipeline.run(replace(nowhere.settings, runs=str(tmp_path / "runs")))
+    assert [] == place.storage.paths("facts")
+
+
 def test_a_file_beside_a_partition_keeps_no_date_back(place: Place) -> None:
     """Whoever put it there, the date is delivered as it was committed."""
     put(place.storage, 2)
@@ -67,10 +78,11 @@ def hidden(monkeypatch: pytest.MonkeyPatch, which: Callable[[str], bool]) -> Non
     """Jobs of another identity: they take their ids, and this one may not look at them."""
     get = google.Client.get_job
 
-    def refused(client: google.Client, job_id: str, **more: object) -> object:
-        if which(job_id):
+    def refused(client: google.Client, job: object, **more: object) -> object:
+        # A job that isn't done yet looks after itself by handing itself over.
+        if which(str(getattr(job, "job_id", job))):
             raise Forbidden("no", errors=[{"reason": "accessDenied", "message": "Permission bigquery.jobs.get denied"}])
-        return get(client, job_id, **more)  # type: ignore[arg-type]
+        return get(client, job, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(google.Client, "get_job", refused)
 

@@ -78,7 +78,7 @@ def test_a_parameter_of_the_wrong_kind(nights: Nights) -> None:
         ({"lake": ""}, "EVALBENCH_LAKE"),
         ({"runs": ""}, "EVALBENCH_RUNS"),
         ({"timezone": "Mars/Olympus"}, "EVALBENCH_TIMEZONE"),
-        ({"lake": "gs://bucket/lake"}, "local folders only"),
+        ({"lake": "s3://bucket/lake"}, "s3: is not supported"),
     ],
 )
 def test_an_installation_that_is_not_set_up(nights: Nights, settings: dict[str, str], words: str) -> None:

@@ -66,10 +66,12 @@ class Built:
         }
         return kept | container | self.env | dict(more)
 
-    def run(self, command: list[str], more: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """One process in the container; its exit code and output are the caller's to judge."""
+    def run(
+        self, command: list[str], more: Mapping[str, str] | None = None, *, outside: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """One process in the container; its exit code and output are the caller's. outside: over paths here."""
         return subprocess.run(
-            [self.place(word) for word in command],
+            command if outside else [self.place(word) for word in command],
             cwd=self.top,
             env=self.environment(more or {}),
             capture_output=True,
@@ -147,7 +149,7 @@ def test_it_does_a_night_as_the_cloud_run_job_does(image: Built, root: Path, sam
     folders = {"gs://BUCKET/runs": str(sample_runs), "gs://BUCKET/lake": str(tmp_path / "lake")}
     command = [folders.get(word, word) for word in (*container["command"], *container["args"])]
     routing = root / "include" / "samples" / "routing.yaml"
-    done = image.run([*command, "--routing", str(routing), "--json"], {"EVALBENCH_CLOCK": CLOCK})
+    done = image.run([*command, "--routing", str(routing), "--json"], {"EVALBENCH_CLOCK": CLOCK}, outside=True)
     assert HELD == done.returncode, done.stderr[-2000:]
     decisions = {one["candidate"]: one["decision"] for one in json.loads(done.stdout)["decisions"]}
     assert ("PASS", "FAIL") == (decisions["stable-v1"], decisions["fast-v2"])

@@ -44,7 +44,7 @@ KEPT = {
     "an alias": "SELECT 1 AS trials FROM x AS runs",
     "a comment": "SELECT 1 -- FROM trials\nFROM x /* JOIN runs\nFROM calls */",
     "a text": "SELECT 'FROM trials', \"JOIN runs\", 'it\\'s FROM calls' FROM x",
-    "what has its full name": "SELECT 1 FROM `my-project.evals.trials`",
+    "what has its full name": "SELECT 1 FROM `my-project.evalbench.trials`",
     "another dataset's table": "SELECT 1 FROM other.trials",
     "the same beginning": "SELECT 1 FROM trials_of_old JOIN run",
     "a function": "SELECT 1 FROM calls(1)",

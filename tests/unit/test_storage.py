@@ -76,7 +76,8 @@ def test_a_key_never_leaves_the_root(tmp_path: Path, path: str) -> None:
 
 @pytest.mark.parametrize(
     "root",
-    ["s3://bucket", "https://bucket.example/runs", "file:///srv/runs", "gs:/bucket/runs", "gs://", "gs://Bucket/x",
+    ["s3://bucket", "https://bucket.example/runs", "file:///srv/runs", "gs:/bucket/runs", "gs:bucket/runs",
+     "https:bucket", "gs://", "gs://Bucket/x",
      "gs://connection@bucket/x", "gs://bucket/a//b", "gs://bucket/a/../b"],
 )  # fmt: skip
 def test_other_stores_are_refused_clearly(root: str) -> None:

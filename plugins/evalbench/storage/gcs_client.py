@@ -10,8 +10,8 @@ from google.auth import exceptions as auth
 from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption
 
-from evalbench.errors import PipelineError, StorageError, UsageError
-from evalbench.settings import GoogleAccess
+from evalbench.errors import PipelineError, StorageError
+from evalbench.settings import GoogleAccess, no_google_credentials
 
 WORKERS = 8
 """Requests at a time in one process."""
@@ -24,15 +24,7 @@ def client_of(access: GoogleAccess | None) -> storage.Client:
         credentials = access.credentials() if access is not None else None
         return storage.Client(project=None, credentials=credentials)
     except auth.GoogleAuthError as error:
-        raise _no_credentials(error) from error
-
-
-def _no_credentials(error: Exception) -> UsageError:
-    return UsageError(
-        f"no Google credentials for Cloud Storage ({type(error).__name__}); name an Airflow connection in"
-        " EVALBENCH_GOOGLE_CONNECTION, give the machine a service account, or log in with"
-        " `gcloud auth application-default login`"
-    )
+        raise no_google_credentials("Cloud Storage", error) from error
 
 
 @contextmanager
@@ -55,7 +47,7 @@ def told(where: str) -> Iterator[None]:
     except (auth.DefaultCredentialsError, auth.RefreshError) as error:
         if error.retryable:
             raise _passing(where, error) from error
-        raise _no_credentials(error) from error
+        raise no_google_credentials("Cloud Storage", error) from error
     except api.ClientError as error:
         if error.code == api.TooManyRequests.code:
             raise _passing(where, error) from error

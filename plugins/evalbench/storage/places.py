@@ -8,8 +8,8 @@ from evalbench.settings import Settings
 from evalbench.storage.base import Storage
 from evalbench.storage.local import LocalStorage
 
-SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
-"""A URL, also one that lost a slash: a folder of that name would be a strange one."""
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)(?=:/)|(gs|gcs|s3|https?|file)(?=:)")
+"""A URL, also one that lost its slashes: a folder of that name would be a strange one."""
 BUCKET = re.compile(r"gs://([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:/(.*))?", re.DOTALL)
 LOCAL = "file"
 
@@ -32,7 +32,8 @@ def open_storage(root: str, settings: Settings) -> Storage:
         return LocalStorage(root)
     found = BUCKET.fullmatch(root)
     if found is None:
-        what = "not the name of a bucket" if scheme[1] == "gs" else f"{scheme[1]}: is not supported"
+        name = "not a bucket's name (3 or more of a-z, 0-9, -, _ and .)"
+        what = name if scheme[0] == "gs" else f"{scheme[0]}: is not supported"
         raise UsageError(f"{root}: {what}; give a local path, or gs://bucket/prefix")
     bucket, prefix = found[1], _clean(root, found[2] or "")
     _check_allowed(root, f"gs://{bucket}/{prefix}", settings)
@@ -72,7 +73,10 @@ def _check_allowed(root: str, place: str, settings: Settings) -> None:
     allowed = settings.allowed_roots
     if allowed is None or any(_covers(entry, place) for entry in allowed):
         return
-    raise UsageError(f"{root}: not allowed; EVALBENCH_ALLOWED_ROOTS has {', '.join(allowed)}")
+    raise UsageError(
+        f"{root}: not allowed; EVALBENCH_ALLOWED_ROOTS has {', '.join(allowed)}: name a place in one of these, or add"
+        " this one"
+    )
 
 
 def _covers(allowed: str, place: str) -> bool:

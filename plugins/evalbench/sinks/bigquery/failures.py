@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 
-from evalbench.errors import PipelineError, StorageError, UsageError
+from evalbench.errors import PipelineError, StorageError
+from evalbench.settings import no_google_credentials
 
 PASSING = frozenset(
     {
@@ -30,7 +31,7 @@ TAKEN = "duplicate"
 DENIED = frozenset({"accessDenied", "forbidden", "unauthorized"})
 ROLES = (
     "give the identity that runs this roles/bigquery.dataEditor on the dataset and roles/bigquery.jobUser on its"
-    " project, and for a lake in a bucket roles/storage.objectViewer there (docs/deploy.md)"
+    " project, and for a lake in a bucket its role there (docs/deploy.md)"
 )
 
 
@@ -71,18 +72,9 @@ def told(what: str) -> Iterator[None]:
     except (auth.DefaultCredentialsError, auth.RefreshError) as error:
         if error.retryable:
             raise _unreachable(what, error) from error
-        raise no_credentials(error) from error
+        raise no_google_credentials("BigQuery", error) from error
     except (api.GoogleAPIError, auth.GoogleAuthError, OSError) as error:
         raise _unreachable(what, error) from error
-
-
-def no_credentials(error: Exception) -> UsageError:
-    """The error where there is nothing to show to Google."""
-    return UsageError(
-        f"no Google credentials for BigQuery ({type(error).__name__}); name an Airflow connection in"
-        " EVALBENCH_GOOGLE_CONNECTION, give the machine a service account, or log in with"
-        " `gcloud auth application-default login`"
-    )
 
 
 def _unreachable(what: str, error: Exception) -> StorageError:

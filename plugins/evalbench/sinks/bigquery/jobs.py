@@ -32,14 +32,10 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S = 0.1, 5.0, 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
-    """A job. name: its id, without the attempt.
-
-    begin: makes it, for an attempt and under an id. stands: whether what an earlier attempt left is still there.
-    """
+    """A job. name: its id, without the attempt. begin: makes it, for an attempt and under an id."""
 
     name: str
     begin: Callable[[int, str], Job]
-    stands: Callable[[int, Job | HiddenJob], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,16 +69,16 @@ def start(service: Service, once: Once, number: int = 0) -> Attempt:
     return Attempt(number=number, job=before, own=False)
 
 
-def finish(service: Service, once: Once, attempt: Attempt) -> Attempt:
+def finish(service: Service, once: Once, attempt: Attempt, stands: Callable[[Attempt], bool]) -> Attempt:
     """The attempt that was done and still stands: this one, or one after it.
 
-    Raises PipelineError when one that was begun here failed: StorageError where it failed again and again, for reasons
-    that may pass.
+    stands: whether what an attempt begun elsewhere left is still there. Raises PipelineError when one that was begun
+    here failed: StorageError where it failed again and again, for reasons that may pass.
     """
     failures = 0
     while True:
         failure = ended(service, attempt.job)
-        if failure is None and (attempt.own or once.stands(attempt.number, attempt.job)):
+        if failure is None and (attempt.own or stands(attempt)):
             return attempt
         if failure is not None and attempt.own:
             failures += 1

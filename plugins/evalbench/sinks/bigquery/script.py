@@ -8,7 +8,7 @@ from datetime import date
 
 from evalbench.sinks.bigquery.published import LOG, PUBLISHED
 from evalbench.sinks.bigquery.records import Swap
-from evalbench.tables import TABLES, Table
+from evalbench.tables import TABLES, Table, table_named
 
 LOG_KEY = ("run_date", "log_id")
 BEFORE_EVERY_DATE = "DATE '0001-01-01'"
@@ -63,7 +63,7 @@ def _merge(log: str, source: str | None, dates: Collection[date]) -> Iterator[st
     """
     if source is None:
         return
-    table = next(table for table in TABLES if table.name == LOG)
+    table = table_named(LOG)
     columns, own = _columns(table), [name for name in table.column_names if name not in LOG_KEY]
     here = _on(dates)
     differs = " OR ".join(f"kept.{name} IS DISTINCT FROM entry.{name}" for name in own)

@@ -13,8 +13,8 @@ from google.auth.credentials import Credentials
 from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_RETRY
 
-from evalbench.settings import GoogleAccess
-from evalbench.sinks.bigquery.failures import NotThereError, no_credentials, told
+from evalbench.settings import GoogleAccess, no_google_credentials
+from evalbench.sinks.bigquery.failures import NotThereError, told
 
 HTTP: Final[Mapping[str, Any]] = {"timeout": 60.0, "retry": DEFAULT_RETRY.with_timeout(180.0)}
 """How long one request may take, and all attempts at it."""
@@ -86,4 +86,4 @@ def client_of(project: str, access: GoogleAccess | None) -> bigquery.Client:
         credentials = cast("Credentials", access.credentials()) if access is not None else None
         return bigquery.Client(project=project, credentials=credentials)
     except auth.GoogleAuthError as error:
-        raise no_credentials(error) from error
+        raise no_google_credentials("BigQuery", error) from error

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import IO
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from google.cloud import bigquery
 
 from evalbench.errors import EvalbenchError, PipelineError, StorageError
 from evalbench.sinks.bigquery.failures import told
-from evalbench.sinks.bigquery.jobs import HiddenJob, Job, Once, finish, numbered, start
+from evalbench.sinks.bigquery.jobs import Attempt, HiddenJob, Job, Once, finish, numbered, start
 from evalbench.sinks.bigquery.records import Files, Staged
 from evalbench.sinks.bigquery.schema import APPLICATION, fields_of
 from evalbench.sinks.bigquery.service import HTTP, Service
@@ -38,8 +39,9 @@ def stage(service: Service, lake: Storage, files: Iterable[Files], jobs: str, co
     started = [(each, once, start(service, once)) for each, once in loads]
     staged = []
     for each, once, attempt in started:
-        done = finish(service, once, attempt)
-        name = numbered(_staging(each.table, content), done.number)
+        staging = _staging(each.table, content)
+        done = finish(service, once, attempt, partial(_stands, service, staging))
+        name = numbered(staging, done.number)
         staged.append(Staged(table=each.table, name=name, rows=_rows(done.job), own=done.own))
     return staged
 
@@ -76,10 +78,12 @@ def _load(service: Service, lake: Storage, files: Files, jobs: str, content: str
                 timeout=HTTP["timeout"],
             )  # fmt: skip
 
-    def stands(attempt: int, job: Job | HiddenJob) -> bool:
-        return service.row_count(numbered(staging, attempt)) == _rows(job)
+    return Once(name=f"{jobs}_load_{files.table.name}_{content}", begin=begin)
 
-    return Once(name=f"{jobs}_load_{files.table.name}_{content}", begin=begin, stands=stands)
+
+def _stands(service: Service, staging: str, attempt: Attempt) -> bool:
+    """Whether a staging table still has the rows that its load gave it."""
+    return service.row_count(numbered(staging, attempt.number)) == _rows(attempt.job)
 
 
 def _staging(table: Table, content: str) -> str:

@@ -54,7 +54,7 @@ def _job(service: Service, jobs: str, swap: Swap) -> Once:
             script, job_config=config, job_id=job_id, location=service.location, job_retry=None, **HTTP
         )
 
-    return Once(name=f"{jobs}_swap_{swap.seq + 1}", begin=begin, stands=lambda _attempt, _job: True)
+    return Once(name=f"{jobs}_swap_{swap.seq + 1}", begin=begin)
 
 
 def _check_passing(failure: EvalbenchError, failures: int) -> None:

@@ -32,6 +32,14 @@ class Warehouse:
     access: GoogleAccess | None = field(default=None, repr=False)
     timing: Timing = field(default_factory=Timing)
 
+    def reach(self) -> None:
+        """Look at the dataset, and make it where it isn't there and may be. Raises as `opened`."""
+        client = client_of(self.dataset.rpartition(".")[0], self.access)
+        try:
+            dataset_location(client, self.dataset, self.location)
+        finally:
+            client.close()  # type: ignore[no-untyped-call]
+
     @contextmanager
     def opened(self, lake: str) -> Iterator["OpenWarehouse"]:
         """The dataset with its tables, made where they are missing. lake: the name of the lake it follows.
