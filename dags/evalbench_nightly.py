@@ -24,12 +24,12 @@ every Airflow task.
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from types import ModuleType
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 from airflow.sdk import (
@@ -47,14 +47,11 @@ from airflow.sdk import (
     task_group,
 )
 from airflow.sdk.configuration import conf
-from airflow.sdk.exceptions import AirflowException
 
 from evalbench.errors import EvalbenchError, PipelineError, StorageError, UsageError
-from evalbench.settings import GoogleAccess, Settings, SummariesMode, load_settings
+from evalbench.settings import Settings, SummariesMode, load_settings
 
 log = logging.getLogger("evalbench.nightly")
-
-_Shown = TypeVar("_Shown")
 
 TRENDS = Asset("evalbench_trends")
 
@@ -115,14 +112,8 @@ PARAMS = {
 }
 SETTINGS_FROM_PARAMS = ("policy", "exclude", "summaries", "fail_on_hold")
 
-GOOGLE_SETTING, SUMMARIES_SETTING = "EVALBENCH_GOOGLE_CONNECTION", "EVALBENCH_SUMMARIES_CONNECTION"
-HOLDING = {
-    GOOGLE_SETTING: "as a Google connection with a whole service account key, or with none where the machine has one"
-    " (`airflow connections add NAME --conn-type google_cloud_platform`)",
-    SUMMARIES_SETTING: "with the API key as its password, or as a Google connection with a whole service account key",
-}
-"""What an Airflow connection must hold, by the setting that names it."""
-
+# Where an Airflow connection must be known, as errors about one call it.
+PROCESS = "worker"
 
 # The name of a mapped instance in the grid, from what is known before it runs: a running one has its name, too.
 LABEL = "{{ task.op_args[0].label }}"
@@ -257,31 +248,12 @@ def _settings() -> Settings:
     settings = load_settings(os.environ, {name: params[name] for name in SETTINGS_FROM_PARAMS})
     if settings.google_connection is None:
         return settings
-    return replace(settings, google=_google(settings.google_connection))
+    return replace(settings, google=_connections().google_access(settings.google_connection, PROCESS))
 
 
-def _google(name: str) -> GoogleAccess:
-    """What an Airflow connection shows to Google, found when it is asked for."""
-    return GoogleAccess(
-        credentials=lambda: _shown(GOOGLE_SETTING, name, lambda: _hooks().GoogleBaseHook(name).get_credentials())
-    )
-
-
-def _hooks() -> ModuleType:
-    """The Google provider's hooks; they take seconds to import."""
-    return import_module("airflow.providers.google.common.hooks.base_google")
-
-
-def _shown(setting: str, name: str, find: Callable[[], _Shown]) -> _Shown:
-    """What an Airflow connection holds. Raises UsageError, without what it holds, when it can't be used."""
-    auth = import_module("google.auth.exceptions")
-    try:
-        return find()
-    except (AirflowException, auth.GoogleAuthError, ValueError) as error:
-        raise UsageError(
-            f"{setting}: the Airflow connection {name!r} can't be used ({type(error).__name__}); see that it exists on"
-            f" this worker, {HOLDING[setting]}"
-        ) from None
+def _connections() -> ModuleType:
+    """What Airflow connections hold, likewise."""
+    return import_module("evalbench.airflow_connections")
 
 
 def _login(settings: Settings) -> object:
@@ -297,7 +269,8 @@ def _login(settings: Settings) -> object:
         gemini = import_module("evalbench.summaries.gemini")
         return access.Login(api_key=access.Secret(key) if key else None, credentials=gemini.application_default)
     name = settings.summaries_connection
-    return _shown(SUMMARIES_SETTING, name, lambda: _login_of(name))
+    ours = _connections()
+    return ours.held(ours.SUMMARIES, name, PROCESS, lambda: _login_of(name))
 
 
 def _login_of(name: str) -> object:
@@ -305,7 +278,7 @@ def _login_of(name: str) -> object:
     access = import_module("evalbench.summaries.access")
     connection = Connection.get(name)
     if connection.conn_type == "google_cloud_platform":
-        hook = _hooks().GoogleBaseHook(name)
+        hook = _connections().google_hook(name)
         return access.Login(api_key=None, credentials=hook.get_credentials, project=hook.project_id)
     return access.Login(
         api_key=access.Secret(connection.password) if connection.password else None,

@@ -4,10 +4,11 @@ import hashlib
 import json
 import shutil
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 
-from evalbench.lake.commits import read_commits
+from evalbench.lake.commits import read_commit, read_commits, write_commit
 from evalbench.lake.index import Index, read_index
 from evalbench.settings import Settings, load_settings
 from evalbench.sinks.duckdb import query
@@ -51,6 +52,14 @@ def write_run(runs: Path, name: str, day: int, candidate: str = "agent-1", run_i
     runs.mkdir(exist_ok=True)
     shutil.rmtree(runs / name, ignore_errors=True)
     return unfinished.rename(runs / name)
+
+
+def say_publishing(lake: Path, day: date, *, writing: bool = True) -> None:
+    """What a publisher says of a date before it replaces the partitions, and afterwards."""
+    place = LocalStorage(str(lake))
+    record = read_commit(place, day)
+    assert record is not None
+    write_commit(place, replace(record, seq=record.seq + 1, writing=writing))
 
 
 def files(lake: Path, only: tuple[str, ...] = ("",), but: tuple[str, ...] = ()) -> dict[str, bytes]:

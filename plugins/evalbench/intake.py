@@ -183,9 +183,9 @@ class Intake:
         try:
             write_facts(self.lake, result, self.reading)
             write_verdicts(self.lake, key, score_run(result))
-            self.retention.keep(self.lake, taken.snapshot, result, key, self.options)
         except (ValueError, TypeError, ArithmeticError) as error:
             return _no_run(planned, _crashed(planned.path, error))
+        self.retention.keep(self.lake, taken.snapshot, result, key, self.options)
         return replace(_run(planned, result, key, Disposition.SCORED), change=_change(result, before))
 
     @property

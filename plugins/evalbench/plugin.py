@@ -4,12 +4,15 @@ Every Airflow process imports this module: it stays free of anything heavy. The 
 imports it then.
 """
 
+import logging
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
 from airflow.configuration import conf
 from airflow.plugins_manager import AirflowPlugin
+
+log = logging.getLogger(__name__)
 
 MOUNT = "/evalbench"
 
@@ -37,7 +40,17 @@ class EvalbenchPlugin(AirflowPlugin):
 
     @cached_property
     def fastapi_apps(self) -> list[dict[str, Any]]:  # type: ignore[override]
-        """The application, made when the api-server asks."""
-        from evalbench.web.mounted import mounted_app  # noqa: PLC0415 - every other Airflow process does without
+        """The application, made when the api-server asks; none where it can't be made, which its log then says.
 
-        return [{"app": mounted_app(), "url_prefix": MOUNT, "name": "Evaluations"}]
+        An error here would keep Airflow's own UI from starting.
+        """
+        try:
+            from evalbench.web.mounted import mounted_app  # noqa: PLC0415 - every other Airflow process does without
+
+            return [{"app": mounted_app(), "url_prefix": MOUNT, "name": "Evaluations"}]
+        except Exception:
+            log.exception(
+                "Evaluations is left out: the page can't be made. Install evalbench with everything it requires into"
+                " the environment of this api-server (`pip check` names what is missing), then start it again"
+            )
+            return []

@@ -63,7 +63,8 @@ class Settings:
     timezone: IANA name that naive run times are in. grace_hours: how long an unfinished run counts as in progress.
     clock: a fixed instant instead of the wall clock. max_mapped_tasks: mapped Airflow tasks before runs are batched.
     max_run_bytes: bigger run directories are quarantined. transcript_days: how long after a run's date what was said in
-    it is kept; 0 keeps nothing. transcript_bytes: most that the transcripts of one run hold.
+    it is kept; 0 keeps nothing and removes what is kept, None keeps nothing and leaves what others keep to its time.
+    transcript_bytes: most that the transcripts of one run hold.
     summary_models: asked in order, the next one when one is gone; None: the way's own. summary_workers:
     questions at a time in one process. summary_prompt_tokens: most a prompt may take. summary_deadline_s: most that a
     question and its retries may take. vertex_project, vertex_location: None = those of the credentials, and global.
@@ -95,7 +96,7 @@ class Settings:
     prices: str | None = None
     max_mapped_tasks: int = 64
     max_run_bytes: int = 512 * 1024 * 1024
-    transcript_days: int = 0
+    transcript_days: int | None = None
     transcript_bytes: int = 4 * 1024 * 1024
     empty_trajectory_expects_no_call: bool = True
     fail_on_hold: FailOnHold = FailOnHold.AUTO

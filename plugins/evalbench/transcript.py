@@ -12,6 +12,8 @@ from evalbench.ledger import EvidenceRef
 
 MESSAGE_BYTES = 8 * 1024
 TRIAL_BYTES = 64 * 1024
+LABEL_BYTES = 256
+"""Of a tool's name, and of a status."""
 AROUND_MESSAGE = 64
 
 NOT_RECORDED, OVER_LIMIT = "not_recorded", "over_the_size_limit"
@@ -34,7 +36,7 @@ class Message:
 
     text: what was said, or what a tool answered; None where that isn't recorded. tool: the name as recorded, of a call
     or a result. args: canonical JSON of a call's arguments, None where there are none. status: as recorded.
-    cut: bytes left out at the end of text and args.
+    cut: bytes left out at the ends of these.
     """
 
     role: Role
@@ -47,7 +49,7 @@ class Message:
     @property
     def size(self) -> int:
         """What it counts for."""
-        return AROUND_MESSAGE + _bytes(self.text) + _bytes(self.args)
+        return AROUND_MESSAGE + _text_bytes(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class Transcript:
     """The messages of one trial in order, as far as they are kept.
 
     recorded: messages there were. before_gap: how many of `messages` stand before those that were left out; None when
-    none was. bytes_recorded, bytes_kept: of all texts and arguments, redacted. reason: why there are no messages, in
+    none was. bytes_recorded, bytes_kept: of all their texts, redacted. reason: why there are no messages, in
     snake_case. elsewhere: where the record says that they are kept; nobody looked there. ref: where they were read.
     """
 
@@ -90,7 +92,7 @@ def transcript(
     whole = Transcript(
         task_id=task_id,
         trial=trial,
-        messages=tuple(messages),
+        messages=tuple(map(_labelled, messages)),
         recorded=len(messages),
         bytes_recorded=size,
         bytes_kept=size,
@@ -99,6 +101,13 @@ def transcript(
         ref=ref,
     )
     return _fitted(whole, TRIAL_BYTES)
+
+
+def not_kept(error: Exception) -> str:
+    """The reason where something broke that nobody foresaw: the error's type only, since its text may hold what was
+    said.
+    """
+    return f"transcript_could_not_be_kept:_{type(error).__name__}"
 
 
 def fit_run(transcripts: Sequence[Transcript], most: int) -> tuple[Transcript, ...]:
@@ -145,15 +154,26 @@ def _kept(found: Transcript, messages: Sequence[Message], gap: int | None) -> Tr
     return replace(found, messages=tuple(messages), before_gap=gap, bytes_kept=kept, reason=reason)
 
 
+def _labelled(message: Message) -> Message:
+    """A message whose tool and status are no longer than labels are."""
+    tool, status = _head(message.tool, LABEL_BYTES), _head(message.status, LABEL_BYTES)
+    return _counted(message, replace(message, tool=tool, status=status))
+
+
 def _cut(message: Message, most: int) -> Message:
-    """A message within `most`: arguments and text have half of it each, and what the other leaves free."""
+    """A message within `most`, as far as its labels leave room: arguments and text have half of it each, and what the
+    other leaves free.
+    """
     if message.size <= most:
         return message
-    room = max(0, most - AROUND_MESSAGE)
+    room = max(0, most - AROUND_MESSAGE - _bytes(message.tool) - _bytes(message.status))
     args = _head(message.args, max(room // 2, room - _bytes(message.text)))
-    text = _head(message.text, room - _bytes(args))
-    cut = _text_bytes(message) - _bytes(args) - _bytes(text)
-    return replace(message, args=args, text=text, cut=message.cut + cut)
+    return _counted(message, replace(message, args=args, text=_head(message.text, room - _bytes(args))))
+
+
+def _counted(message: Message, short: Message) -> Message:
+    """The shortened message, told how much it lacks."""
+    return replace(short, cut=message.cut + _text_bytes(message) - _text_bytes(short))
 
 
 def _head(text: str | None, most: int) -> str | None:
@@ -166,7 +186,7 @@ def _bytes(text: str | None) -> int:
 
 
 def _text_bytes(message: Message) -> int:
-    return _bytes(message.text) + _bytes(message.args)
+    return sum(map(_bytes, (message.tool, message.args, message.text, message.status)))
 
 
 def _size(found: Transcript) -> int:

@@ -6,10 +6,11 @@ UPDATE_GOLDEN=1 writes the kept files of tests/golden/report anew; read the diff
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import pytest
 import yaml
 from cmarkgfm.cmark import Options  # type: ignore[import-untyped]
 from tests.inert_payloads import PAYLOADS
-from tests.lakes import AFTER, RECORD, settings, write_run
+from tests.lakes import AFTER, RECORD, say_publishing, settings, write_run
 
 from evalbench import __version__, pipeline
 from evalbench.cli import main
@@ -147,6 +148,54 @@ def test_nothing_in_range_is_an_answer(nights: Path) -> None:
     """Exit code 0, and a sentence."""
     assert "Nothing was decided: from 2026-12-01." in answered(nights, "--format", "md", "--since", "2026-12-01")
     assert "Nothing was decided: from 2026-12-01." in answered(nights, "--since", "2026-12-01")
+
+
+@pytest.fixture
+def interrupted(nights: Path, tmp_path: Path) -> Path:
+    """The same lake while its newest date, a held one, is being published."""
+    shutil.copytree(nights, tmp_path / "lake")
+    say_publishing(tmp_path / "lake", date(2026, 11, 12))
+    return tmp_path / "lake"
+
+
+def test_a_date_that_is_left_out_is_said_before_any_decision(interrupted: Path) -> None:
+    """The last decision there is reads PASS, and the date that took it back is being published: nobody may copy the
+    PASS without having read that. Exit code 0 all the same.
+    """
+    said = "2026-11-12 is being published and not in this report: a decision shown as the newest may not be."
+    note, text = answered(interrupted, "--format", "md"), answered(interrupted)
+    assert note.startswith(f"**{said} Make the report again when that is done.**\n\n## `agent-1`: PASS, may ship")
+    before, _, after = text.partition('<ul class="tally"')
+    assert said in before
+    assert "may ship" not in before
+    assert "decided for 2026-11-11" in note
+    assert "2026-11-11" in after
+    assert {"p", "strong", *ALLOWED} >= {tag for tag, _ in in_a_comment(note).tags}
+
+
+def test_a_date_that_was_not_asked_for_may_be_left_out_in_silence(interrupted: Path, nights: Path) -> None:
+    """A report on a range says nothing of what is published outside of it."""
+    asked = ("--format", "md", "--until", "2026-11-05")
+    assert settled(answered(nights, *asked), nights) == settled(answered(interrupted, *asked), interrupted)
+
+
+def test_a_candidate_of_a_date_that_is_left_out_is_not_called_unknown(
+    interrupted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2 as for any name that nobody has; the line says that one date couldn't be looked at."""
+    said = usage(capsys, "--lake", interrupted, "-o", "-", "--candidate", "agent-2")
+    assert "no decision is about candidate agent-2; there are agent-1; 2026-11-12 is being published" in said
+
+
+def test_a_lake_of_which_nothing_can_be_shown_is_not_called_empty(interrupted: Path) -> None:
+    """All its dates are being published."""
+    for day in range(1, 12):
+        say_publishing(interrupted, date(2026, 11, day))
+    for form in ("html", "md"):
+        text = answered(interrupted, "--format", form)
+        assert "2026-11-10 and 2 more are being published and not in this report" in text
+        assert "No decision can be shown yet." in text
+        assert "no run has been published" not in text
 
 
 def test_a_trend_is_drawn_and_described(nights: Path) -> None:

@@ -16,7 +16,9 @@ from scripts.stack_process import Service, last_lines, start, stop
 
 USERS = {"admin": "admin", "reader": "viewer", "stranger": ""}
 """Name → role; without a role a user may log in and see nothing."""
-PATIENCE_S = 120.0
+STARTED_WITHIN_S = 240.0
+"""All of it together: a test may take 300 s."""
+ANSWERED_WITHIN_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,7 @@ class Server:
         request = urllib.request.Request(  # noqa: S310 - our own address
             f"{self.address}/auth/token", login, {"Content-Type": "application/json"}
         )
-        with DIRECT.open(request) as answer:
+        with DIRECT.open(request, timeout=ANSWERED_WITHIN_S) as answer:
             return str(json.loads(answer.read())["access_token"])
 
     def status(self, path: str, user: str | None = None) -> int:
@@ -40,7 +42,7 @@ class Server:
         headers = {} if user is None else {"Authorization": f"Bearer {self.token(user)}"}
         request = urllib.request.Request(self.address + path, headers=headers)  # noqa: S310 - our own address
         try:
-            with DIRECT.open(request) as answer:
+            with DIRECT.open(request, timeout=ANSWERED_WITHIN_S) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as refusal:
             return refusal.code
@@ -49,19 +51,22 @@ class Server:
 @contextmanager
 def api_server(home: Path, lake: Path, clock: str) -> Iterator[Server]:
     """Start Airflow's api-server with our plugin, wait until the page has read its lake, and stop the server."""
-    port = free_port()
+    port, deadline = free_port(), time.monotonic() + STARTED_WITHIN_S
     settings = {"EVALBENCH_LAKE": str(lake), "EVALBENCH_CLOCK": clock}
     env = airflow_environment({**os.environ, **settings}, home, port, f"sqlite:///{home}/airflow.db")
     env["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] = ",".join(f"{name}:{role}" for name, role in USERS.items())
     migrated = start("migrate", [BIN / "airflow", "db", "migrate"], env=env, log=home / "migrate.log", cwd=ROOT)
-    _wait(lambda: migrated.process is None, migrated)
+    try:
+        _wait(lambda: migrated.process is None, migrated, deadline)
+    finally:
+        stop(migrated)
     server = start("api-server", [BIN / "airflow", "api-server"], env=env, log=home / "api-server.log", cwd=ROOT)
     try:
         address = f"http://127.0.0.1:{port}"
-        _wait(lambda: _answers(f"{address}/api/v2/version"), server)
+        _wait(lambda: _answers(f"{address}/api/v2/version"), server, deadline)
         passwords = json.loads(passwords_file(home).read_text(encoding="utf-8"))
         started = Server(address=address, passwords=passwords)
-        _wait(lambda: started.status("/evalbench/", "admin") == 200, server)
+        _wait(lambda: started.status("/evalbench/", "admin") == 200, server, deadline)
         yield started
     finally:
         stop(server)
@@ -69,16 +74,15 @@ def api_server(home: Path, lake: Path, clock: str) -> Iterator[Server]:
 
 def _answers(address: str) -> bool:
     try:
-        with DIRECT.open(address) as answer:
+        with DIRECT.open(address, timeout=ANSWERED_WITHIN_S) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
 
 
-def _wait(over: Callable[[], bool], service: Service) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+def _wait(over: Callable[[], bool], service: Service, deadline: float) -> None:
     while not over():
         told = f"its log closes with:\n{last_lines(Path(service.log))}"
-        assert time.monotonic() < deadline, f"{service.name} is not there after {PATIENCE_S:.0f} s; {told}"
+        assert time.monotonic() < deadline, f"{service.name} is not there after {STARTED_WITHIN_S:.0f} s; {told}"
         assert service.process is not None or over(), f"{service.name} ended; {told}"
         time.sleep(0.1)

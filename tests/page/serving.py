@@ -1,7 +1,7 @@
 """The page as a server of its own, for tests that need no Airflow."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,12 +28,13 @@ def app_over(lake: Path, clock: datetime) -> FastAPI:
     return create_app(lambda: Store(lake_of(settings), settings.now))
 
 
-def until_read(address: str) -> None:
-    """Return when the page has read its lake, and answers with it."""
+def until_read(address: str, ask: Callable[[str], httpx.Response] = httpx.get) -> str:
+    """The page at an address, asked for until the lake is read."""
     deadline = time.monotonic() + READ_WITHIN_S
-    while (answer := httpx.get(address)).status_code == 503 and time.monotonic() < deadline:
+    while (answer := ask(address)).status_code == 503 and time.monotonic() < deadline:
         time.sleep(0.1)
     assert 200 == answer.status_code, answer.text
+    return answer.text
 
 
 @contextmanager

@@ -1,11 +1,14 @@
 """The page where people meet it: in the navigation of a real Airflow, for its users, over the sample lake."""
 
 import re
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
+from scripts.stack_airflow import DIRECT
 from tests.lakes import AFTER
 from tests.page.addresses import FAST
 from tests.page.airflow import Server, api_server
@@ -13,8 +16,13 @@ from tests.page.visiting import Visit, visiting
 
 from evalbench import pipeline
 from evalbench.settings import Settings
+from evalbench.web.pages import PAGES
 
-PATHS = ("/", f"/candidate?{FAST}", "/run?run_id=x", "/quality", "/download/board.csv", "/static/page.css", "/nowhere")
+PATHS = (
+    *(f"/{page}" for page in PAGES), f"/candidate?{FAST}", f"/chart/costs.svg?{FAST}", "/download/board.csv",
+    "/static/page.css", "/nowhere", "/docs", "/openapi.json",
+)  # fmt: skip
+"""Every kind of address that the page answers, and some that it doesn't."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +51,7 @@ def evaluations(page: Page) -> FrameLocator:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_nobody_is_let_in_without_a_login(server: Server, path: str) -> None:
-    """401 for every address below the mount, the page's own files and unknown ones included."""
+    """401 for every kind of address below the mount, the page's own files and unknown ones included."""
     assert 401 == server.status(f"/evalbench{path}")
 
 
@@ -54,9 +62,32 @@ def test_who_may_not_read_the_dag_is_refused(server: Server, path: str) -> None:
 
 
 def test_who_may_read_the_dag_may_read_the_page(server: Server) -> None:
-    """A viewer's token opens it; what isn't there is 404 for them, and nothing can be written."""
+    """A viewer's token opens it; what isn't there is 404 for them."""
     assert 200 == server.status("/evalbench/quality", "reader")
     assert 404 == server.status("/evalbench/nowhere", "reader")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("path", ["/", "/quality", "/download/board.csv", "/static/page.css"])
+def test_nothing_can_be_written(server: Server, method: str, path: str) -> None:
+    """405 for every other method than reading, for an administrator, too."""
+    headers = {"Authorization": f"Bearer {server.token('admin')}"}
+    request = urllib.request.Request(  # noqa: S310 - our own address
+        f"{server.address}/evalbench{path}", b"", headers, method=method
+    )
+    with pytest.raises(urllib.error.HTTPError, match="405"):
+        DIRECT.open(request, timeout=30)
+
+
+def test_who_is_refused_learns_whom_to_ask(browser: Browser, server: Server) -> None:
+    """The page names the right that is missing, and who can give it."""
+    with visiting(browser, server.address, expected=(401, 403)) as visit:
+        page = signed_in(visit, server, "stranger")
+        page.wait_for_url(f"{server.address}/")
+        visit.open("/evalbench/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Not allowed")
+        expect(page.get_by_role("paragraph")).to_contain_text("may read the DAG evalbench_nightly")
+        expect(page.get_by_role("paragraph")).to_contain_text("Ask whoever administers Airflow's users")
 
 
 def test_from_airflows_navigation_down_to_the_trial(browser: Browser, server: Server) -> None:
@@ -71,6 +102,7 @@ def test_from_airflows_navigation_down_to_the_trial(browser: Browser, server: Se
         expect(page).to_have_url(re.compile(r"/plugin/evalbench/evalbench/candidate\?.*candidate=fast-v2"))
         inside.get_by_role("link", name="inversion-fast-v2", exact=True).click()
         expect(inside.get_by_role("heading", level=1)).to_have_text("Run inversion-fast-v2")
+        expect(page).to_have_url(re.compile(r"/plugin/evalbench/evalbench/run\?run_id=inversion-fast-v2"))
         inside.get_by_role("link", name="t4", exact=True).click()
         expect(inside.get_by_role("heading", level=1)).to_have_text("Trial t4")
         expect(page).to_have_url(re.compile(r"/plugin/evalbench/evalbench/trial\?"))
@@ -88,7 +120,7 @@ def test_an_address_can_be_passed_on(browser: Browser, server: Server) -> None:
 
 
 def test_filters_downloads_and_colours_work_inside_of_airflow(browser: Browser, server: Server) -> None:
-    """Its frame allows forms, scripts and downloads, and nothing else is needed."""
+    """Its frame lets forms be sent, scripts run and files be saved."""
     with visiting(browser, server.address, expected=(401,)) as visit:
         page = signed_in(visit, server, "reader")
         page.get_by_role("link", name="Evaluations").click()

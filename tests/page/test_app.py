@@ -1,27 +1,25 @@
 """The application itself: what it answers when all is well, when something is missing, when there is no lake."""
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pytest
 from fastapi import Depends, HTTPException
 from fastapi.testclient import TestClient
+from tests.lakes import say_publishing, settings, write_run
 from tests.page.addresses import FAST, PAGES, REPLAYED, RUN, TRIAL
-from tests.page.serving import MORNING, app_over
+from tests.page.serving import MORNING, app_over, until_read
 
+from evalbench import pipeline
 from evalbench.errors import UsageError
 from evalbench.settings import Settings
-from evalbench.storage import lake_of
+from evalbench.storage import LocalStorage, lake_of
 from evalbench.web.app import create_app
 from evalbench.web.security import CONTENT_SECURITY_POLICY
-from evalbench.web.store import Store
+from evalbench.web.store import FRESH_S, Store
 
 CHART = f"/chart/task_quality.svg?{FAST}&date=2026-11-28"
 
@@ -30,8 +28,7 @@ CHART = f"/chart/task_quality.svg?{FAST}&date=2026-11-28"
 def client(lake: Path) -> Iterator[TestClient]:
     """Asks the page over the lake with a history."""
     with TestClient(app_over(lake, MORNING)) as asking:
-        while asking.get("/").status_code == 503:
-            pass
+        until_read("/", asking.get)
         yield asking
 
 
@@ -82,6 +79,79 @@ def test_every_page_says_as_of_when_it_is(client: TestClient) -> None:
     for path in (*PAGES.values(), f"/candidate?{REPLAYED}", RUN):
         answer = client.get(path)
         assert answer.status_code == 404 or "newest run 2026-11-30" in answer.text, path
+
+
+@pytest.fixture
+def two_dates(tmp_path: Path) -> Path:
+    """A lake of one subject that was decided on two dates."""
+    for day in (27, 28):
+        write_run(tmp_path / "runs", f"run-{day}", day)
+    pipeline.run(settings(tmp_path / "runs", tmp_path / "lake"))
+    return tmp_path / "lake"
+
+
+AGENT = "product=shop&suite=orders&environment=offline&candidate=agent-1"
+EVERY_PAGE = (
+    "/", f"/candidate?{AGENT}", "/run?run_id=run-27", "/trial?run_id=run-27&task_id=t1&trial=0", "/contradictions",
+    "/quality", "/search?q=run",
+)  # fmt: skip
+
+
+def test_a_date_that_is_left_out_is_said_on_top_of_every_page(two_dates: Path) -> None:
+    """Before anything that is shown: without the date, an older decision looks like the newest one."""
+    say_publishing(two_dates, date(2026, 11, 28))
+    said = "2026-11-28 is being published and not on this page yet."
+    with TestClient(create_app(lambda: store_of(two_dates))) as client:
+        until_read("/", client.get)
+        for path in EVERY_PAGE:
+            answer = client.get(path)
+            assert 200 == answer.status_code
+            assert said in answer.text.partition("<h1>")[0], path
+            assert "shown as it was" not in answer.text
+        chosen = client.get("/?date=2026-11-28").text
+        assert f'<p class="strong">{said}</p>' in chosen
+        assert "No decision matches these filters." in client.get("/?date=2026-11-26").text
+        for path in (
+            f"/candidate?{AGENT}&date=2026-11-28",
+            "/run?run_id=run-28",
+            f"/chart/costs.svg?{AGENT}&date=2026-11-28",
+        ):
+            answer = client.get(path)
+            assert (404, True) == (answer.status_code, said in answer.text), path
+
+
+def test_a_lake_of_which_nothing_can_be_shown_is_not_called_empty(two_dates: Path) -> None:
+    """Its only dates are being published: the board says so, not that no run was."""
+    for day in (27, 28):
+        say_publishing(two_dates, date(2026, 11, day))
+    with TestClient(create_app(lambda: store_of(two_dates))) as client:
+        page = until_read("/", client.get)
+    assert '<p class="strong">2026-11-27, 2026-11-28 are being published and not on this page yet.</p>' in page
+    assert "no run has been published" not in page
+
+
+def test_what_is_not_of_now_is_said_on_top_of_every_page(two_dates: Path) -> None:
+    """A date shown as it was before, and a lake that can't be read any more."""
+    passed = [0.0]
+
+    def open_store() -> Store:
+        return Store(LocalStorage(str(two_dates)), lambda: MORNING, lambda: passed[0], patience=60)
+
+    def tops() -> Iterator[tuple[str, str]]:
+        passed[0] += FRESH_S
+        yield from ((path, client.get(path).text.partition("<h1>")[0]) for path in EVERY_PAGE)
+
+    with TestClient(create_app(open_store)) as client:
+        until_read("/", client.get)
+        say_publishing(two_dates, date(2026, 11, 28))
+        for path, top in tops():
+            assert "2026-11-28 is being published: shown as it was before." in top, path
+            assert "not on this page" not in top
+        next(two_dates.glob("trends/decision_log/*/*.parquet")).write_bytes(b"no parquet")
+        for path, top in tops():
+            assert "<b>What is shown is as of 2026-12-01 07:30 UTC.</b> Since then the lake can't be read: " in top, (
+                path
+            )
 
 
 def test_a_drawing_may_be_kept_while_its_rows_stand(client: TestClient) -> None:
@@ -153,7 +223,7 @@ def test_while_the_lake_is_read_for_the_first_time_the_page_says_so(tmp_path: Pa
         assert "Reading the lake" in answer.text
         assert answer.headers["refresh"]
         go_on.set()
-        assert any(client.get("/").status_code == 200 for _ in range(50))
+        until_read("/", client.get)
 
 
 def test_a_fault_of_the_page_shows_no_trace(tmp_path: Path) -> None:
@@ -193,65 +263,10 @@ def test_nothing_can_be_written(client: TestClient) -> None:
 def test_below_another_path_every_address_is_below_it(lake: Path) -> None:
     """Mounted somewhere, also behind a proxy's prefix, links, files and forms stay there."""
     with TestClient(app_over(lake, MORNING), root_path="/airflow/evalbench") as client:
-        while (answer := client.get("/")).status_code == 503:
-            pass
-        found = [
-            part.partition('"')[0] for name in ("href", "src", "action") for part in answer.text.split(f' {name}="')[1:]
-        ]
+        page = until_read("/", client.get)
+        found = [part.partition('"')[0] for name in ("href", "src", "action") for part in page.split(f' {name}="')[1:]]
         assert found
         assert all(address.startswith(("/airflow/evalbench/", "#")) for address in found)
-
-
-def told(code: str, **env: str) -> Any:
-    """What a new Python prints as JSON."""
-    ours = {name: text for name, text in os.environ.items() if not name.startswith("AIRFLOW")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=ours | env, capture_output=True, text=True, check=True, timeout=120
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def test_an_airflow_process_pays_for_the_page_only_when_it_is_asked(tmp_path: Path) -> None:
-    """Importing the plugin adds neither web framework, templates, charts nor engine to what Airflow itself imports."""
-    code = """
-import json, sys
-import airflow.plugins_manager, airflow.configuration
-before = set(sys.modules)
-from evalbench.plugin import EvalbenchPlugin
-EvalbenchPlugin().external_views
-added = {name.partition(".")[0] for name in set(sys.modules) - before}
-heavy = {"fastapi", "starlette", "jinja2", "duckdb", "altair", "vl_convert", "pyarrow", "pandas"} & added
-print(json.dumps([sorted(heavy), sorted(name for name in sys.modules if name.startswith("evalbench."))]))
-"""
-    assert [[], ["evalbench.plugin"]] == told(code, AIRFLOW_HOME=str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("base_url", "href"),
-    [
-        ("http://localhost:8080", "/evalbench/"),
-        ("https://example.org/team/airflow/", "/team/airflow/evalbench/"),
-        ("", "/evalbench/"),
-    ],
-)
-def test_the_navigation_leads_to_where_airflow_is(tmp_path: Path, base_url: str, href: str) -> None:
-    """Airflow may live below a path of its host; the entry follows its own address."""
-    code = (
-        "import json; from evalbench.plugin import EvalbenchPlugin as P; print(json.dumps(P.external_views[0]['href']))"
-    )
-    assert href == told(code, AIRFLOW_HOME=str(tmp_path), AIRFLOW__API__BASE_URL=base_url)
-
-
-def test_the_dag_links_to_the_page(root: Path, tmp_path: Path) -> None:
-    """Its documentation in Airflow leads to where the plugin's entry in the navigation does."""
-    code = f"""
-import json
-from airflow.dag_processing.dagbag import DagBag
-bag = DagBag(dag_folder={str(root / "dags" / "evalbench_nightly.py")!r})
-print(json.dumps(bag.dags["evalbench_nightly"].doc_md))
-"""
-    doc = told(code, AIRFLOW_HOME=str(tmp_path), AIRFLOW__API__BASE_URL="https://example.org/team/airflow")
-    assert "[Evaluations](/team/airflow/plugin/evalbench)" in doc
 
 
 def test_the_lake_is_only_read(lake: Path, tmp_path: Path) -> None:
@@ -260,8 +275,7 @@ def test_the_lake_is_only_read(lake: Path, tmp_path: Path) -> None:
     shutil.copytree(lake, copy)
     before = {path: path.stat().st_mtime_ns for path in sorted(copy.rglob("*"))}
     with TestClient(app_over(copy, MORNING)) as client:
-        while client.get("/").status_code == 503:
-            pass
+        until_read("/", client.get)
         for path in (*PAGES.values(), CHART, "/download/board.csv"):
             assert client.get(path).status_code in (200, 404)
     assert before == {path: path.stat().st_mtime_ns for path in sorted(copy.rglob("*"))}

@@ -1,12 +1,9 @@
-"""What is drawn and written beside numbers: marks, charts, words, colours and CSV cells."""
+"""What is drawn and written beside numbers: marks, charts, words and colours."""
 
-import csv
-import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -16,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.page.serving import MORNING
 
+from evalbench.cli import words as terminal
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
 from evalbench.settings import Settings
 from evalbench.storage import lake_of
 from evalbench.web import charts, marks, words
-from evalbench.web.csv_text import csv_text
 from evalbench.web.models.candidate import Candidate, candidate
 from evalbench.web.models.parts import Check, SignalFigure, SignalPoint
 from evalbench.web.palette import PALETTES, Palette, Theme
-from evalbench.web.rendering import render, static_files
+from evalbench.web.rendering import environment, render, static_files
 from evalbench.web.store import Store, View
 
 FAST = Subject(product="release-inversion", suite="inversion", environment="offline", candidate="fast-v2")
@@ -68,16 +65,58 @@ def test_an_interval_is_drawn_on_the_whole_scale_of_shares() -> None:
     """A half is in the middle, with its interval evenly around; what isn't available isn't drawn."""
     drawn = marks.interval(FIGURE)
     assert drawn is not None
-    assert (60.0, 32.5, 87.5, 1.0) == (drawn.x, drawn.low, drawn.high, drawn.top)
+    assert (60.0, 32.5, 87.5, None) == (drawn.x, drawn.low, drawn.high, drawn.top)
     assert marks.interval(replace(FIGURE, value=None, ci95=None)) is None
 
 
-@given(value=st.floats(0, 1e9), low=st.floats(0, 1e9), high=st.floats(0, 1e9))
-def test_no_figure_is_drawn_outside_of_its_box(value: float, low: float, high: float) -> None:
-    """Whatever the numbers, every stroke lies between the edges."""
-    drawn = marks.interval(replace(FIGURE, unit="USD", value=value, ci95=(min(low, high), max(low, high))))
+amounts = st.floats(0, 1e9)
+
+
+@given(value=amounts, ends=st.tuples(amounts, amounts), before=amounts, limit=amounts)
+def test_no_figure_is_drawn_outside_of_its_box(
+    value: float, ends: tuple[float, float], before: float, limit: float
+) -> None:
+    """Whatever the amounts, every stroke of an interval, a series and a check lies between the edges."""
+    low, high = sorted(ends)
+    figure, series = replace(FIGURE, unit="USD", value=value, ci95=(low, high)), [point(1, before), point(2, value)]
+    interval, line = marks.interval(figure, series), marks.sparkline(series, figure)
+    check = marks.check_range(replace(CHECK, unit="USD", observed=value, best=low, worst=high, limit=limit))
+    assert interval is not None
+    assert line is not None
+    assert check is not None
+    across = (interval.x, interval.low, interval.high, check.left, check.right, check.observed, check.limit)
+    assert all(x is not None and 0 <= x <= marks.WIDTH for x in across)
+    places = [tuple(map(float, place.split(","))) for place in line.lines[0].split()]
+    assert all(0 <= x <= marks.SPARK_WIDTH and 0 <= y <= marks.SPARK_HEIGHT for x, y in places)
+
+
+def test_dollars_of_a_figure_and_of_its_series_are_on_one_scale() -> None:
+    """From $0 to the next round amount above all of them, which is told; the same amount is at the same share of it."""
+    figure, series = replace(FIGURE, unit="USD", value=0.2, ci95=None), [point(1, 0.38), point(2, 0.2)]
+    interval, line = marks.interval(figure, series), marks.sparkline(series, figure)
+    assert interval is not None
+    assert line is not None
+    assert (0.4, 0.4) == (interval.top, line.top)
+    assert marks.WIDTH / 2 == interval.x
+    assert (117.0, marks.SPARK_HEIGHT / 2) == line.last
+    assert "drawn up to $0.40" in interval_macro()(figure, series)
+    assert "drawn up to" not in interval_macro()(FIGURE, series)
+
+
+def interval_macro() -> Callable[..., str]:
+    """The drawing of an interval as templates have it."""
+    macro: Callable[..., str] = environment().get_template("marks.html").module.interval_mark  # type: ignore[attr-defined]
+    return macro
+
+
+@pytest.mark.parametrize(
+    ("top", "value"), [(1.0, 0), (0.4, 0.38), (0.5, 0.41), (10, 8.3), (1, 1.0), (1.5, 1.01), (2e-5, 1.6e-5), (600, 501)]
+)
+def test_a_scale_of_dollars_ends_at_a_round_amount(top: float, value: float) -> None:
+    """At or above the largest; a dollar where nothing is larger than nothing."""
+    drawn = marks.interval(replace(FIGURE, unit="USD", value=value, ci95=None))
     assert drawn is not None
-    assert all(0 <= x <= marks.WIDTH for x in (drawn.x, drawn.low, drawn.high) if x is not None)
+    assert top == drawn.top
 
 
 def test_a_check_is_drawn_from_best_to_worst_with_its_limit() -> None:
@@ -94,10 +133,11 @@ def test_a_check_is_drawn_from_best_to_worst_with_its_limit() -> None:
 
 def test_a_sparkline_breaks_where_nothing_is_known() -> None:
     """Lines join neighbours only; a value between two gaps is a dot; no value at all is no line."""
-    drawn = marks.sparkline([point(1, 0.5), point(2, 0.6), point(3, None), point(4, 0.7), point(5, None)], "share")
+    series = [point(1, 0.5), point(2, 0.6), point(3, None), point(4, 0.7), point(5, None)]
+    drawn = marks.sparkline(series, FIGURE)
     assert drawn is not None
     assert (1, 1, None) == (len(drawn.lines), len(drawn.dots), drawn.last)
-    assert marks.sparkline([point(1, None)], "share") is None
+    assert marks.sparkline([point(1, None)], FIGURE) is None
 
 
 @pytest.mark.parametrize(
@@ -109,6 +149,10 @@ def test_a_sparkline_breaks_where_nothing_is_known() -> None:
         ("0.000", words.rate(0)),
         ("0.999990", words.rate(0.99999)),
         ("0.000010", words.rate(0.00001)),
+        ("0.000000001", words.rate(1e-9)),
+        ("-0.500", words.rate(-0.5)),
+        ("$0.00002", words.money(0.00002)),
+        ("-$3.50", words.money(-3.5)),
         ("$0.0042", words.money(0.0042)),
         ("$1,234.50", words.money(1234.5)),
         ("unknown / 3", words.fraction(None, 3, "USD")),
@@ -121,6 +165,16 @@ def test_a_sparkline_breaks_where_nothing_is_known() -> None:
 def test_numbers_and_texts_are_written_without_loss(text: str, value: str) -> None:
     """Nothing is rounded to 0 or 1 that isn't, absence is a dash, and what hides in a text can be seen."""
     assert text == value
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.5, 0.99999, 0.00001, -0.25, 1234.5])
+def test_a_terminal_writes_numbers_as_the_page_does(value: float) -> None:
+    """The same number looks the same in both; nothing is a dash that every terminal has."""
+    for unit in ("share", "quality 0..1", "USD", "seconds"):
+        assert words.in_unit(value, unit) == terminal.in_unit(value, unit)
+        assert "-" == terminal.in_unit(None, unit)
+    assert words.number(value) == terminal.number(value)
+    assert words.money(value) == terminal.money(value)
 
 
 def test_a_template_that_prints_nothing_known_is_an_error() -> None:
@@ -148,6 +202,43 @@ def test_a_chart_shows_decisions_changes_and_limits(fast: Candidate) -> None:
     assert all(f'fill="{colors[verdict]}"' in drawn for verdict in {mark.decision for mark in fast.marks})
     assert "limit $0.60" in drawn
     assert 'stroke-dasharray="2,3"' in drawn
+
+
+def lines(drawn: str) -> list[str]:
+    """What the limits in a chart are drawn from, to and at."""
+    return re.findall(r'aria-label="(from: [^"]*)"', drawn)
+
+
+def test_a_limit_is_drawn_where_it_held(fast: Candidate) -> None:
+    """From the date on which a policy sets it until another one does, or none; across no date that had another."""
+    days = [mark.day for mark in fast.marks]
+    name = "cost_per_verified_outcome"
+    limits = {**dict.fromkeys(days[:5], 0.5), **dict.fromkeys(days[8:], 0.6)}
+    changed = replace(fast, limits={name: limits})
+    told = charts.described(name, changed)
+    assert f"limit $0.50 from {days[0]} until {days[5]}, limit $0.60 since {days[8]}; table" in told
+    drawn = charts.draw(name, changed, Theme.LIGHT)
+    first, last = lines(drawn)
+    assert f"limit: 0.5; to: {days[5]:%b %d, %Y}" in first
+    assert f"from: {days[8]:%b %d, %Y}; limit: 0.6" in last
+    assert ["limit $0.60"] == re.findall(r">(limit [^<]*)<", drawn)
+    ended = replace(fast, limits={name: dict.fromkeys(days[:5], 0.5)})
+    assert [] == re.findall(r">(limit [^<]*)<", charts.draw(name, ended, Theme.LIGHT))
+
+
+def test_a_limit_above_all_values_is_in_the_chart(fast: Candidate) -> None:
+    """Amounts end above the highest of values and limits."""
+    name = "cost_per_verified_outcome"
+    (line,) = lines(charts.draw(name, replace(fast, limits={name: {fast.marks[-1].day: 50.0}}), Theme.LIGHT))
+    assert "limit: 50;" in line
+    chart = charts.CHARTS[name](replace(fast, limits={name: {fast.marks[-1].day: 50.0}}), PALETTES[Theme.LIGHT])
+    domains = [layer["encoding"]["y"]["scale"]["domain"] for layer in chart.to_dict()["layer"] if layer_is_line(layer)]
+    assert [[0.0, pytest.approx(55.0)]] == domains
+
+
+def layer_is_line(layer: dict[str, Any]) -> bool:
+    """Whether a layer joins values."""
+    return bool(layer["mark"]["type"] == "line")
 
 
 def test_a_chart_says_absence(fast: Candidate) -> None:
@@ -189,32 +280,3 @@ def test_every_text_colour_can_be_read_on_every_ground(ink: str, ground: str, at
     """4.5 to 1 at least, light and dark."""
     low, high = sorted(luminance(colours()[name][at]) for name in (ink, ground))
     assert 4.5 <= (high + 0.05) / (low + 0.05)
-
-
-HARMFUL = ("=1+1", "+1", "-1+1", "@SUM(1)", "\t=1+1", " =1+1", "\r\n=1", "\uff1d1+1", "\u200b=1", "\ufeff@x")
-
-
-@pytest.mark.parametrize("text", HARMFUL)
-def test_no_text_in_a_download_is_a_formula(text: str) -> None:
-    """A spreadsheet shows an apostrophe and the text, whatever stood unseen before its sign."""
-    row = next(iter(csv.reader(io.StringIO(csv_text(("a",), [(text,)]).partition("\r\n")[2], newline=""))))
-    assert [f"'{text}"] == row
-
-
-def cells(value: Any) -> str:
-    """How one value stands in a file."""
-    return csv_text((), [(value,)]).removeprefix("\r\n").removesuffix("\r\n")
-
-
-def test_numbers_dates_and_absence_stay_what_they_are() -> None:
-    """A negative number is a number; nothing is an empty cell, not a zero; counts are spelled out."""
-    values = (-0.25, Decimal("1.890"), True, date(2026, 11, 28), {"wait_overdue": 2}, ("a", "b"))
-    assert ["-0.25", "1.890", "true", "2026-11-28", "wait overdue 2", '"a, b"'] == [cells(value) for value in values]
-    assert ",x" == csv_text((), [(None, "x")]).strip()
-
-
-@given(st.text())
-def test_every_text_survives_a_download(text: str) -> None:
-    """Behind at most one apostrophe, what is read back is what was written."""
-    (read,) = next(iter(csv.reader(io.StringIO(csv_text((), [(text, "x")]).removeprefix("\r\n"), newline=""))))[:1]
-    assert read in (text, f"'{text}")

@@ -1,4 +1,4 @@
-"""What runs write is shown as text, wherever it is shown: two hundred payloads in every field, and none runs."""
+"""What runs write is shown as text, wherever it is shown: two hundred payloads in every text field, none runs."""
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -63,7 +63,10 @@ def test_there_are_two_hundred_payloads() -> None:
 
 
 def test_no_payload_runs_on_any_page(browser: Browser, site: str) -> None:
-    """Every page that shows a field of a run, for every run: no script, no dialog, no refusal, no foreign element."""
+    """Every kind of page with each of the texts; of each candidate one run, of each run two trials.
+
+    No script, no dialog, no refusal, no foreign element.
+    """
     seen: list[str] = []
     with visiting(browser, site) as visit:
 
@@ -88,11 +91,13 @@ def test_no_payload_runs_on_any_page(browser: Browser, site: str) -> None:
 
 
 def test_the_texts_are_there_to_be_read(browser: Browser, site: str) -> None:
-    """Escaped, not dropped: the trial page shows tools, receipts, grades and what was said, letter by letter."""
+    """Escaped, not dropped: the trial page shows outcome, tools, receipts, grades and dialogue letter by letter."""
     with visiting(browser, site) as visit:
         trials = links(visit.open("/contradictions"), "/trial?run_id=run%200%20")
-        shown = visit.open(trials[0]).locator("main").inner_text()
-        assert shown.count("'\"`><script>window.ran=1</script>") >= 12
+        page = visit.open(trials[0])
+        for part in ("outcome", "tools", "effects", "verdicts", "transcript"):
+            shown = page.locator("section").filter(has=page.locator(f"h2#{part}")).inner_text()
+            assert "'\"`><script>window.ran=1</script>" in shown, part
 
 
 class Elements(HTMLParser):
@@ -128,12 +133,13 @@ class Elements(HTMLParser):
     ],
 )
 def test_what_an_address_says_is_said_back_as_text(site: str, path: str) -> None:
-    """Filters, searches and errors repeat what was asked for: no element or attribute comes of it."""
+    """Filters, searches and errors repeat what was asked for; no element or attribute comes of it."""
     with httpx.Client(base_url=site) as client:
         for text in chunks():
             value = urlencode({"": text})[1:]
             answer = client.get(path.replace("{}", value))
             assert "text/html" in answer.headers["content-type"]
+            assert "window.ran=1" in answer.text
             found = Elements()
             found.feed(answer.text)
             assert [] == found.strange

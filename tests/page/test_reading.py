@@ -2,13 +2,30 @@
 
 import csv
 import io
+import json
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from tests.lakes import RECORD, settings, write_run
 from tests.page.addresses import FAST, REPLAYED, RUN, TRIAL
+from tests.page.serving import MORNING, app_over, served, until_read
 from tests.page.visiting import visiting
+
+from evalbench import pipeline
+from evalbench.storage import LocalStorage
+from evalbench.web.links import Links
+from evalbench.web.models.run import run_page
+from evalbench.web.pages import shell
+from evalbench.web.rendering import render
+from evalbench.web.store import Store
+
+COSTS = {"t1": 0.3, "t3": 0.1}
+"""US dollars of the trials of a run that planned t2, too."""
+TRAP = "/run?run_id=trap-judge-contradiction"
 
 
 def downloaded(page: Page, name: str) -> list[dict[str, str]]:
@@ -45,6 +62,17 @@ def test_what_is_not_known_says_why_and_is_never_zero(browser: Browser, site: st
         expect(cell).to_contain_text("Not available")
         expect(cell).to_contain_text("no trial has a bill")
         expect(cell).not_to_contain_text("$0")
+
+
+def test_what_was_not_counted_of_a_summary_is_not_zero(lake: Path) -> None:
+    """A model wrote it, and neither its calls, its thinking nor a price is known: each is said, beside what is."""
+    store = Store(LocalStorage(str(lake)), lambda: MORNING)
+    page = run_page(store.view(), "inversion-fast-v2")
+    store.close()
+    told = replace(page.summary, state="generated", model="m", calls=None, tokens_in=1200, tokens_out=1)
+    assert (None, None) == (told.tokens_thinking, told.cost_usd)
+    said = render("run.html", **shell(Links(base=""), "run"), page=replace(page, summary=told))
+    assert "m, calls not counted, 1,200 tokens in, 1 token out, tokens of thinking not counted, not priced." in said
 
 
 def test_from_the_board_down_to_the_trial(browser: Browser, site: str) -> None:
@@ -116,6 +144,49 @@ def test_a_table_is_sorted_by_its_header_with_the_absent_last(browser: Browser, 
             assert values.last.inner_text().startswith("Not available")
 
 
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a page over two runs of a date: one with a trial without a record, one with many of them."""
+    folder = tmp_path_factory.mktemp("gaps")
+    for name, planned in (("few", "{tasks: [t1, t2, t3], trials: 1}"), ("many", "{tasks: [t1], trials: 1200}")):
+        manifest = write_run(folder / "runs", name, 1) / "run.yaml"
+        manifest.write_text(manifest.read_text().replace("{tasks: [t1], trials: 1}", planned))
+    records = [{**RECORD, "task_id": task, "cost": {"usd": usd, "state": "billed"}} for task, usd in COSTS.items()]
+    (folder / "runs" / "few" / "trials.jsonl").write_text("\n".join(map(json.dumps, records)))
+    pipeline.run(settings(folder / "runs", folder / "lake"))
+    with served(app_over(folder / "lake", MORNING)) as address:
+        until_read(address)
+        yield address
+
+
+def test_a_row_that_only_says_why_it_is_empty_can_be_sorted_by(browser: Browser, gaps: str) -> None:
+    """A planned trial without a record is one wide cell: by every column the others are sorted, and it comes last."""
+    with visiting(browser, gaps) as visit:
+        page = visit.open("/run?run_id=few")
+        table = page.get_by_role("region", name="Trials")
+        tasks = table.locator("tbody tr th")
+        assert 10 == table.locator("thead th").count()
+        for head in table.locator("thead th").all()[1:]:
+            for _ in ("up", "down"):
+                head.get_by_role("button").click()
+                assert "t2 (no record)" == tasks.last.inner_text()
+        by_cost = table.locator("thead th").filter(has_text="Cost").get_by_role("button")
+        for expected in (["t3", "t1", "t2 (no record)"], ["t1", "t3", "t2 (no record)"]):
+            by_cost.click()
+            assert expected == tasks.all_inner_texts()
+
+
+def test_thousands_are_sorted_as_numbers(browser: Browser, gaps: str) -> None:
+    """1,200 is more than 3, though it begins with a smaller digit."""
+    with visiting(browser, gaps) as visit:
+        page = visit.open("/candidate?product=shop&suite=orders&environment=offline&candidate=agent-1")
+        table = page.get_by_role("region", name="Runs of the window")
+        by_planned = table.locator("thead th").filter(has_text="Planned").get_by_role("button")
+        for expected in (["few", "many"], ["many", "few"]):
+            by_planned.click()
+            assert expected == table.locator("tbody tr th").all_inner_texts()
+
+
 def test_the_board_as_a_file_has_the_numbers_of_the_board(browser: Browser, site: str) -> None:
     """Numerators and denominators are columns of their own, what is absent is empty, and the reason stands beside."""
     with visiting(browser, site) as visit:
@@ -129,16 +200,24 @@ def test_the_board_as_a_file_has_the_numbers_of_the_board(browser: Browser, site
 @pytest.mark.parametrize(
     ("path", "name", "rows"),
     [
-        (f"/candidate?{FAST}", "CSV of Signals on 2026-11-28", 70),
+        (f"/candidate?{FAST}", "CSV of Signals on 2026-11-28", 5),
+        (f"/candidate?{FAST}", "CSV of signals and costs on all dates", 14),
+        (f"/candidate?{FAST}", "CSV of pass^k on all dates", 14),
         (f"/candidate?{FAST}", "CSV of Gate checks on 2026-11-28, in their order", 27),
         (f"/candidate?{FAST}", "CSV of Decisions of record", 22),
+        (f"/candidate?{FAST}", "CSV of Runs of the window", 1),
         (RUN, "CSV of Trials", 5),
+        (RUN, "CSV of Metrics", 18),
+        (TRAP, "CSV of What misleads, or is missing", 7),
+        (TRAP, "CSV of What summary.csv claims, and what its own scores say", 7),
         ("/contradictions", "CSV of the contradictions", 24),
         ("/quality", "CSV of Accounting", 2),
+        ("/quality", "CSV of Quarantined: 1", 1),
+        ("/search?q=T4", "CSV of Tasks: 2", 2),
     ],
 )
 def test_every_table_can_be_taken_along(browser: Browser, site: str, path: str, name: str, rows: int) -> None:
-    """A download has the rows of the table it stands beside."""
+    """A download has the rows of the table it stands beside, or of all dates where it says so."""
     with visiting(browser, site) as visit:
         assert rows == len(downloaded(visit.open(path), name))
 

@@ -1,23 +1,25 @@
 """What was said in a trial: read word by word, without secrets, bounded, kept for a time and then gone."""
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.lakes import files, settings, tables, write_run
 
 from evalbench import pipeline
-from evalbench.errors import PipelineError
+from evalbench.errors import PipelineError, StorageError
 from evalbench.forgetting import forget
 from evalbench.lake.facts import read_facts
 from evalbench.lake.index import read_index
 from evalbench.lake.records import decode_records
-from evalbench.lake.transcripts import read_transcript, transcripts_of, write_transcripts
+from evalbench.lake.transcripts import encode_transcripts, read_transcript, transcripts_of, write_transcripts
 from evalbench.ledger import Run
 from evalbench.readers.registry import read_directory
 from evalbench.readers.snapshot import ReadOptions, Snapshot
@@ -26,14 +28,18 @@ from evalbench.retention import Retention
 from evalbench.storage import LocalStorage
 from evalbench.transcript import (
     AROUND_MESSAGE,
+    LABEL_BYTES,
     MESSAGE_BYTES,
     TRIAL_BYTES,
     Message,
     Role,
     Transcript,
     fit_run,
+    not_kept,
     transcript,
 )
+from evalbench.web.models.trial import NOT_KEPT, trial_page
+from evalbench.web.store import Store
 
 NOW = datetime(2026, 12, 2, tzinfo=UTC)
 OPTIONS = ReadOptions(now=NOW)
@@ -177,6 +183,7 @@ MESSAGES: dict[str, tuple[list[Said], object]] = {
     "a text that is no address": ([("other", "just talk", None, None)], "just talk"),
     "no shape at all": ([("other", "3", None, None), ("other", "true", None, None)], [3, True]),
     "a number JSON can't hold": ([("other", None, None, None)], [1e999]),
+    "a text that is JSON, and isn't": ([("other", '{"a":1,"a":2}', None, None)], ['{"a":1,"a":2}']),
 }  # fmt: skip
 
 
@@ -234,25 +241,63 @@ SECRETS = {
     "by its shape": "use sk-PLANTED0fake0key0for0tests0only0000000000000",
     "under a key in JSON text": '{"api_key": "kestrel-9-kestrel-9"}',
     "assigned": "api_key=kestrel-9-kestrel-9",
+    "beside its name": '{"name": "DB_PASSWORD", "value": "kestrel-9-kestrel-9"}',
+    "beside its name, the other way": '[{"value": ["kestrel-9-kestrel-9"], "Key": "api key"}]',
+    "in a table of headers": '{"headers": [["Authorization", "kestrel-9-kestrel-9"]]}',
+    "after its option": '["run", "--api-key", "kestrel-9-kestrel-9", "--fast"]',
+    "under two keys": '{"db": {"host": "h", "pass": "kestrel-9-kestrel-9"}}',
+    "in JSON in JSON": json.dumps({"body": json.dumps({"password": "kestrel-9-kestrel-9"})}),
 }
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 def test_no_secret_is_kept_wherever_it_was_said(secret: str) -> None:
-    """By the user, the agent, in arguments, in results, in output that can't be read, in a record beside."""
-    turns: list[dict[str, object]] = [
-        {"user": secret, "agent": json.dumps({"response": secret, "tool_calls": [
-            {"name": "t", "args": {"x": secret}, "output": secret, "status": secret}, secret]})},
-        {"user": {"deep": [secret]}, "agent": secret},
+    """By user or agent, in arguments, in results, in output that can't be read, in a query, in a record beside."""
+    value = json.loads(secret) if secret.startswith(("{", "[")) else secret
+    outputs: list[object] = [
+        secret, {"response": secret}, {"tool_calls": [secret]}, {"tool_calls": [value]},
+        *({"tool_calls": [{"name": "t", part: told}]}
+          for part in ("name", "args", "output", "status") for told in (secret, value, {"x": secret})),
     ]  # fmt: skip
-    records = [
-        {"task_id": "z", "transcript": [{"role": "user", "content": secret}, {"tool_calls": [{"args": secret}]}]}
-    ]
-    found = told(evals=[history(*turns)], records=records)
-    kept = json.dumps([said(one) for one in found]) + str([m.status for one in found for m in one.messages])
-    assert "[redacted]" in kept
+    turns: list[object] = [
+        *({"user": told} for told in (secret, {"deep": [value]})), *({"agent": json.dumps(told)} for told in outputs),
+    ]  # fmt: skip
+    spoken: list[object] = [
+        secret, [value], "s3://logs/?api_key=kestrel-9-kestrel-9",
+        *([{"role": role, part: told}] for role in ("user", "tool") for told in (secret, value)
+          for part in ("content", "name", "args", "result", "status")),
+        [{"role": "user", "content": [{"text": secret}]}], [{"tool_calls": [secret, value]}],
+        [{"tool_calls": [{"function": {"name": secret, "arguments": secret}}]}],
+    ]  # fmt: skip
+    rows = [{"eval_id": f"e{number}", "conversation_history": json.dumps([turn])} for number, turn in enumerate(turns)]
+    sql = [{"id": "1", "nl_prompt": secret, "generated_sql": secret, "generated_result": result, "generated_error": e}
+           for result, e in ((secret, ""), ("", secret))]  # fmt: skip
+    records = [{"task_id": f"r{number}", "transcript": one} for number, one in enumerate(spoken)]
+    found = [told(evals=rows, records=records), told(evals=sql)]
+    stored = b"".join(record.payload for one in found for record in decode_records(encode_transcripts(one))).decode()
+    assert 2 == len(found[1])
+    assert len(records) < len(found[0])
+    assert stored.count("[redacted]") > len(rows)
     for word in ("kingfisher-7", "PLANTED", "kestrel"):
-        assert word not in kept
+        assert word not in stored
+
+
+def test_a_cut_leaves_no_part_of_a_secret() -> None:
+    """What is taken out is taken out first: half a key has no shape any more."""
+    for end in (10, 30, 60):
+        text = "x" * (MESSAGE_BYTES - AROUND_MESSAGE - end) + " sk-PLANTED0fake0key0for0tests0only0000000000000"
+        (found,) = told(records=[{"task_id": "t", "transcript": [text]}])
+        assert "PLANTED" not in str(found)
+
+
+def test_a_name_without_a_secret_takes_nothing_away() -> None:
+    """What is absent stays absent, flags stay, and values of ordinary names stay."""
+    plain = (
+        '{"headers":[["Accept","json"],["Cookie",""]],"options":["--fast","yes"],"set":[{"name":"password",'
+        '"value":null},{"name":"has_token","value":true},{"name":"city","value":"Bern"}],"tokens":{"input":5}}'
+    )
+    (found,) = told(records=[{"task_id": "t", "transcript": [{"role": "tool", "args": plain}]}])
+    assert plain == found.messages[0].args
 
 
 # -- how much is kept --------------------------------------------------------------------------------------------
@@ -265,6 +310,24 @@ def test_a_long_message_loses_its_end_in_numbers() -> None:
     (message,) = found.messages
     assert (room // 2, room // 4) == (len(message.args or ""), len(message.text or ""))
     assert (27000 - room, 27000, room) == (message.cut, found.bytes_recorded, found.bytes_kept)
+
+
+def test_a_long_name_or_status_loses_its_end_too() -> None:
+    """Neither a tool's name nor a status is a way around the limits, by whichever reader."""
+    long = "ä" * 500_000
+    call = {"name": long, "status": long, "args": "{}"}
+    turns = [{"agent": json.dumps({"tool_calls": [call]})}]
+    harness, record = (
+        *told(evals=[history(*turns)]),
+        *told(records=[{"task_id": "t1", "transcript": [{"role": "tool", **call}]}]),
+    )
+    for found in (harness, record):
+        (message,) = found.messages
+        labels = ["ä" * (LABEL_BYTES // 2)] * 2
+        assert labels == [message.tool, message.status]
+        assert (2_000_002, 2 * LABEL_BYTES + 2) == (found.bytes_recorded, found.bytes_kept)
+        assert 2_000_000 - 2 * LABEL_BYTES == message.cut
+        assert AROUND_MESSAGE + 2 * LABEL_BYTES + 2 == message.size
 
 
 def test_a_long_trial_keeps_how_it_began_and_how_it_ended() -> None:
@@ -294,11 +357,13 @@ def test_a_run_over_its_limit_cuts_the_longest() -> None:
 SIZES = st.lists(st.lists(st.integers(min_value=0, max_value=20_000), max_size=12), max_size=8)
 
 
-@given(sizes=SIZES, most=st.integers(min_value=1, max_value=300_000))
-def test_nothing_is_kept_beyond_the_limits_and_nothing_is_lost_uncounted(sizes: list[list[int]], most: int) -> None:
+@given(sizes=SIZES, label=st.integers(min_value=0, max_value=1000), most=st.integers(min_value=1, max_value=300_000))
+def test_nothing_is_kept_beyond_the_limits_and_nothing_is_lost_uncounted(
+    sizes: list[list[int]], label: int, most: int
+) -> None:
     """Whatever the sizes: each bound holds, kept and left-out add up, order of trials doesn't matter."""
     found = [
-        transcript("t", number, [Message(role=Role.USER, text="x" * size) for size in texts])
+        transcript("t", number, [Message(role=Role.TOOL, text="x" * size, tool="y" * label) for size in texts])
         for number, texts in enumerate(sizes)
     ]
     kept = fit_run(found, most)
@@ -310,7 +375,9 @@ def test_nothing_is_kept_beyond_the_limits_and_nothing_is_lost_uncounted(sizes: 
         assert (one.reason is None) == bool(one.messages)
         gap = one.before_gap if one.before_gap is not None else len(one.messages)
         original = [*texts[:gap], *texts[len(texts) - (len(one.messages) - gap) :]]
-        assert original == [len(message.text or "") + message.cut for message in one.messages]
+        assert [size + label for size in original] == [
+            len(message.text or "") + len(message.tool or "") + message.cut for message in one.messages
+        ]
     assert kept == tuple(reversed(fit_run(found[::-1], most)))
 
 
@@ -323,9 +390,12 @@ def facts_of(lake: Path) -> dict[str, str]:
     return {entry.standing.run_id: entry.standing.facts for entry in entries if entry.standing is not None}
 
 
-def kept_of(lake: Path, run_id: str) -> Transcript | None:
-    """What the lake has of trial t1 of a run."""
-    return read_transcript(LocalStorage(str(lake)), facts_of(lake)[run_id], "t1", 0)
+TODAY = date(2026, 12, 2)
+
+
+def kept_of(lake: Path, run_id: str, today: date = TODAY) -> Transcript | None:
+    """What the lake shows of trial t1 of a run."""
+    return read_transcript(LocalStorage(str(lake)), facts_of(lake)[run_id], "t1", 0, today)
 
 
 def talkative(runs: Path, name: str, day: int) -> Path:
@@ -350,7 +420,7 @@ def test_words_are_kept_for_their_days_and_then_removed(tmp_path: Path) -> None:
     talkative(runs, "old", 20)
     talkative(runs, "young", 28)
     pipeline.run(settings(runs, lake, transcript_days=5, clock="2026-11-29T23:59:00Z"))
-    assert kept_of(lake, "old") is None
+    assert kept_of(lake, "old", date(2026, 11, 20)) is None
     found = kept_of(lake, "young")
     assert found is not None
     assert ["words of young"] == [message.text for message in found.messages]
@@ -360,14 +430,84 @@ def test_words_are_kept_for_their_days_and_then_removed(tmp_path: Path) -> None:
     assert {} == files(lake, only=("transcripts/",))
 
 
-def test_switching_it_off_removes_what_is_there(tmp_path: Path) -> None:
+def test_zero_removes_what_is_there(tmp_path: Path) -> None:
     """0 days keeps none: not the new ones, and not those of before."""
     runs, lake = tmp_path / "runs", tmp_path / "lake"
     talkative(runs, "a", 28)
     pipeline.run(settings(runs, lake, transcript_days=30))
     assert 1 == len(files(lake, only=("transcripts/",)))
-    pipeline.run(settings(runs, lake))
+    talkative(runs, "b", 28)
+    pipeline.run(settings(runs, lake, transcript_days=0))
     assert {} == files(lake, only=("transcripts/",))
+
+
+def test_who_says_nothing_leaves_what_others_keep(tmp_path: Path) -> None:
+    """Where the setting isn't set, nothing new is kept, and what is there stays for the time it was stored for."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    talkative(runs, "a", 28)
+    pipeline.run(settings(runs, lake, transcript_days=5, clock="2026-11-29T00:00:00Z"))
+    kept = files(lake, only=("transcripts/",))
+    assert 1 == len(kept)
+    talkative(runs, "b", 28)
+    pipeline.run(settings(runs, lake, clock="2026-12-03T23:59:00Z"))
+    assert kept == files(lake, only=("transcripts/",))
+    pipeline.run(settings(runs, lake, clock="2026-12-04T00:00:00Z"))
+    assert {} == files(lake, only=("transcripts/",))
+
+
+def test_days_can_be_shortened_later_and_not_lengthened(tmp_path: Path) -> None:
+    """Words are kept no longer than was said when they were stored, nor than is said now."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    talkative(runs, "a", 28)
+    pipeline.run(settings(runs, lake, transcript_days=5, clock="2026-11-29T00:00:00Z"))
+    for days, day, left in ((30, 3, 1), (3, 1, 1), (3, 2, 0)):
+        pipeline.run(settings(runs, lake, transcript_days=days, clock=f"2026-12-{day:02}T00:00:00Z"))
+        assert left == len(files(lake, only=("transcripts/",))), (days, day)
+    talkative(runs, "b", 28)
+    pipeline.run(settings(runs, lake, transcript_days=5, clock="2026-11-29T00:00:00Z"))
+    pipeline.run(settings(runs, lake, transcript_days=30, clock="2026-12-04T00:00:00Z"))
+    assert {} == files(lake, only=("transcripts/",))
+
+
+def test_the_page_shows_nothing_that_outlived_its_days(tmp_path: Path) -> None:
+    """By the page's clock and the time the words were stored for, before anybody removed them."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    talkative(runs, "a", 28)
+    pipeline.run(settings(runs, lake, transcript_days=5))
+    shown = []
+    for day in ("2026-12-03T23:59:00+00:00", "2026-12-04T00:00:00+00:00"):
+        store = Store(LocalStorage(str(lake)), lambda day=day: datetime.fromisoformat(day))  # type: ignore[misc]
+        shown.append(trial_page(store.view(), "a", "t1", 0))
+        store.close()
+    assert shown[0].transcript is not None
+    assert "words of a" == shown[0].transcript.messages[0].text
+    assert (None, NOT_KEPT) == (shown[1].transcript, shown[1].transcript_reason)
+    assert 1 == len(files(lake, only=("transcripts/",)))
+
+
+def test_the_page_says_why_nothing_could_be_kept(tmp_path: Path) -> None:
+    """In words, by the type of what went wrong."""
+    runs, lake = tmp_path / "runs", LocalStorage(str(tmp_path / "lake"))
+    talkative(runs, "a", 28)
+    pipeline.run(settings(runs, tmp_path / "lake", transcript_days=5))
+    (path,) = transcripts_of(lake, lake.paths("facts"))
+    lake.write_atomic(path, encode_transcripts([], not_kept(MemoryError())))
+    store = Store(lake, lambda: NOW)
+    page = trial_page(store.view(), "a", "t1", 0)
+    store.close()
+    assert "transcript could not be kept: MemoryError" == page.transcript_reason
+
+
+def test_what_else_lies_there_is_left_alone_and_never_shown(tmp_path: Path) -> None:
+    """A name that says no time isn't of ours: only 0 days, which is to leave nothing, removes it."""
+    lake = LocalStorage(str(tmp_path))
+    names = ["transcripts/k/c.1-0.2026-11-28.1-9.parquet", "transcripts/k/c.1-0.2026-99-28.2026-99-99.1-9.parquet"]
+    for name in names:
+        lake.create(name, encode_transcripts([]))
+    for days, left in ((None, names), (30, names), (0, [])):
+        Retention(today=date(2030, 1, 1), days=days, most=1).clean(lake)
+        assert sorted(left) == lake.paths()
+        assert read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY) is None
 
 
 def test_switching_it_on_later_reads_no_known_run_again(tmp_path: Path) -> None:
@@ -385,7 +525,7 @@ def test_nothing_else_changes_by_keeping_words(tmp_path: Path) -> None:
     """Facts, verdicts and tables are byte for byte those of a lake without; the words themselves come out the same."""
     runs = tmp_path / "runs"
     talkative(runs, "a", 28)
-    for name, days in (("without", 0), ("with", 30), ("again", 30)):
+    for name, days in (("without", None), ("with", 30), ("again", 30)):
         pipeline.run(settings(runs, tmp_path / name, transcript_days=days))
     kept = files(tmp_path / "with", only=("transcripts/",))
     assert 1 == len(kept)
@@ -411,34 +551,78 @@ def test_what_is_not_recorded_is_told_from_what_is_not_kept(tmp_path: Path) -> N
     """A silent trial of a kept run has a reason; a run without an object has nothing."""
     lake = LocalStorage(str(tmp_path))
     facts = "facts/k/c.1-0.parquet"
-    assert read_transcript(lake, facts, "t1", 0) is None
-    write_transcripts(lake, facts, date(2026, 11, 28), "1-9", [transcript("t1", 0, [], reason="because")])
-    reasons = {name: read_transcript(lake, facts, name, 0) for name in ("t1", "t2")}
+    assert read_transcript(lake, facts, "t1", 0, TODAY) is None
+    data = encode_transcripts([transcript("t1", 0, [], reason="because")])
+    write_transcripts(lake, facts, date(2026, 11, 28), 30, "1-9", data)
+    reasons = {name: read_transcript(lake, facts, name, 0, TODAY) for name in ("t1", "t2")}
     assert {"t1": "because", "t2": "not_recorded"} == {name: one and one.reason for name, one in reasons.items()}
-    assert read_transcript(lake, "facts/k/other.1-0.parquet", "t1", 0) is None
+    assert read_transcript(lake, "facts/k/other.1-0.parquet", "t1", 0, TODAY) is None
 
 
 def test_a_damaged_object_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     """The reader of the page is told which file to delete."""
     lake = LocalStorage(str(tmp_path))
-    write_transcripts(lake, "facts/k/c.1-0.parquet", date(2026, 11, 28), "1-9", [])
+    write_transcripts(lake, "facts/k/c.1-0.parquet", date(2026, 11, 28), 30, "1-9", encode_transcripts([]))
     (path,) = transcripts_of(lake, ["facts/k/c.1-0.parquet"])
     (tmp_path / path).write_bytes(b"torn")
-    with pytest.raises(PipelineError, match=r"c\.1-0\.2026-11-28\.1-9\.parquet: damaged .*; .*delete it"):
-        read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0)
+    with pytest.raises(PipelineError, match=r"c\.1-0\.2026-11-28\.2026-12-28\.1-9\.parquet: damaged .*delete it"):
+        read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY)
 
 
-def test_words_that_cant_be_read_cost_no_run(tmp_path: Path) -> None:
-    """The run was scored; where its words would stand it says what went wrong."""
+def test_words_that_cant_be_read_cost_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The run was scored; where its words would stand, and in the log, it says what went wrong, and none of them."""
     lake = LocalStorage(str(tmp_path))
     records = Snapshot(path="r", files={"trials.jsonl": b'{"task_id": "t1"}\n'}, newest_mtime=NOW)
     run = read_directory(replace(records, files={**records.files, "run.yaml": b"run_time: 2026-11-30\n"}), OPTIONS)
     assert isinstance(run, Run)
     endless = replace(records, files={"trials.jsonl": b'{"transcript": []}' + b"\n" * 600_000})
-    Retention(today=NOW.date(), days=30, most=1000).keep(lake, endless, run, "facts/k/c.1-0.parquet", OPTIONS)
-    found = read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0)
+    with caplog.at_level(logging.WARNING):
+        Retention(today=TODAY, days=30, most=1000).keep(lake, endless, run, "facts/k/c.1-0.parquet", OPTIONS)
+    found = read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY)
     assert found is not None
-    assert "unreadable_TooManyRecordsError" == found.reason
+    assert "transcript_could_not_be_kept:_TooManyRecordsError" == found.reason
+    assert ["'r': what was said in its trials is not kept: TooManyRecordsError"] == caplog.messages
+
+
+def test_a_lake_that_takes_no_words_is_tried_again(tmp_path: Path) -> None:
+    """Like one that takes no facts: an error that says where, and the next execution makes both whole."""
+    runs, lake, quiet = (tmp_path / name for name in ("runs", "lake", "quiet"))
+    talkative(runs, "a", 28)
+    pipeline.run(settings(runs, quiet, transcript_days=30))
+    lake.mkdir()
+    (lake / "transcripts").write_text("no folder")
+    with pytest.raises(StorageError, match=r"transcripts.*can't be written"):
+        pipeline.run(settings(runs, lake, transcript_days=30))
+    (lake / "transcripts").unlink()
+    pipeline.run(settings(runs, lake, transcript_days=30))
+    assert tables(quiet) == tables(lake)
+    assert kept_of(lake, "a") is not None
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+KEYS = st.sampled_from(
+    ["role", "content", "text", "name", "tool", "args", "arguments", "parameters", "result", "response", "status",
+     "tool_calls", "function", "user", "agent"]
+)  # fmt: skip
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(KEYS | ANY_TEXT, inner) | inner.map(json.dumps),
+    max_leaves=12,
+)
+
+
+@given(spoken=ANY_JSON, turns=ANY_JSON, cell=ANY_TEXT)
+def test_anything_can_be_said_and_is_stored_as_read(spoken: object, turns: object, cell: str) -> None:
+    """Whatever stands where words are looked for: the reader ends, and what it read comes back out of the bytes."""
+    called = {"agent": json.dumps({"tool_calls": turns})}
+    rows = [json.dumps(one) for one in (turns, [turns], [{"user": turns, "agent": json.dumps(turns)}, called])]
+    rows.append(cell.encode(errors="replace").decode())
+    found = told(
+        evals=[{"eval_id": f"e{n}", "conversation_history": text} for n, text in enumerate(rows)],
+        records=[{"task_id": f"r{n}", "transcript": one} for n, one in enumerate((spoken, [spoken], [[spoken]]))],
+    )
+    records = decode_records(encode_transcripts(fit_run(found, 10_000)))
+    assert fit_run(found, 10_000) == tuple(msgspec.json.decode(one.payload, type=Transcript) for one in records[1:])
 
 
 def test_the_samples_tell_their_trials_without_their_secrets(sample_runs: Path, tmp_path: Path) -> None:
@@ -447,7 +631,7 @@ def test_the_samples_tell_their_trials_without_their_secrets(sample_runs: Path, 
     lake = LocalStorage(str(tmp_path))
     for key in facts_of(tmp_path).values():
         run = read_facts(lake, key)
-        found = [read_transcript(lake, key, trial.task_id, trial.trial) for trial in run.trials]
+        found = [read_transcript(lake, key, trial.task_id, trial.trial, TODAY) for trial in run.trials]
         assert [True] * len(run.trials) == [one is not None and one.recorded > 0 for one in found], run.path
     payloads = b"".join(
         record.payload for data in files(tmp_path, only=("transcripts/",)).values() for record in decode_records(data)

@@ -1,24 +1,31 @@
 """What the pages show: the report's numbers over the same lake, every absence with its reason, nothing invented."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.lakes import RECORD, ask, settings, write_run
 
 from evalbench import pipeline
-from evalbench.errors import UsageError
+from evalbench.errors import PipelineError, UsageError
 from evalbench.evaluators.matching import lcs_length, multiset_matched
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
+from evalbench.lake.commits import StoredObject, read_commit, write_commit
 from evalbench.ledger import ExpectedCall, ToolCall
+from evalbench.sinks.parquet import partition_path
 from evalbench.storage import LocalStorage
+from evalbench.tables import table_named
+from evalbench.web.links import Links
 from evalbench.web.models.alignment import AlignedRow, Mark, align
 from evalbench.web.models.board import board
 from evalbench.web.models.candidate import candidate
@@ -30,6 +37,11 @@ from evalbench.web.models.run import run_page
 from evalbench.web.models.search import search
 from evalbench.web.models.series import DefinitionChange, definition_changes
 from evalbench.web.models.trial import NOT_KEPT, trial_page
+from evalbench.web.note import as_markdown
+from evalbench.web.pages import PAGES
+from evalbench.web.report import Scope
+from evalbench.web.report import report as report_of
+from evalbench.web.report_page import as_html
 from evalbench.web.store import Store, View
 
 NOW = datetime(2026, 12, 2, 6, tzinfo=UTC)
@@ -40,9 +52,9 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def view_of(lake: Path) -> View:
-    """The lake as the page sees it on NOW."""
-    return Store(LocalStorage(str(lake)), lambda: NOW).view()
+def view_of(lake: Path, now: datetime = NOW) -> View:
+    """The lake as the page sees it."""
+    return Store(LocalStorage(str(lake)), lambda: now).view()
 
 
 def same(expected: object, found: object) -> bool:
@@ -274,15 +286,15 @@ def test_a_candidate_links_the_runs_of_its_window(view: View) -> None:
     assert [run.run_time for run in found.runs] == sorted((run.run_time for run in found.runs), reverse=True)
 
 
-def nights(tmp_path: Path, policies: Mapping[int, str]) -> View:
-    """A candidate decided on one date after the other, each under a policy of its own text."""
+def nights(tmp_path: Path, policies: Mapping[int, str], **fields: object) -> View:
+    """A candidate decided on one date after the other, each under a policy of its own text. fields: of the settings."""
     runs, routing = tmp_path / "runs", tmp_path / "routing.yaml"
     routing.write_text("schema: 1\nroutes: [{product: shop, suite: '*', policy: policy.yaml}]\n")
     for day, policy in policies.items():
         (tmp_path / "policy.yaml").write_text(f"schema: 1\nname: shop\nversion: '{day}'\n{policy}")
         write_run(runs, f"run-{day}", day)
         only = date(2026, 11, day)
-        pipeline.run(settings(runs, tmp_path / "lake", routing=routing), since=only, until=only)
+        pipeline.run(settings(runs, tmp_path / "lake", routing=routing, **fields), since=only, until=only)
     return view_of(tmp_path / "lake")
 
 
@@ -334,6 +346,115 @@ def test_a_revised_decision_names_what_made_the_difference(tmp_path: Path) -> No
         (entry.verdict, entry.current, entry.because) for entry in found.log
     }
     assert (Verdict.PASS, 2) == (found.standing.change.revised, found.standing.change.revisions)
+
+
+DAY_1_NOON = "2026-11-01T12:00:00Z"
+
+
+def shown_and_told(view: View) -> Iterator[str]:
+    """The only subject's board, candidate page, report and note."""
+    subject = board(view, Filters()).rows[0].subject
+    yield PAGES[""](view, Links(base=""), {})
+    yield PAGES["candidate"](view, Links(base=""), asdict(subject))
+    yield as_html(report_of(view, Scope()))
+    yield as_markdown(report_of(view, Scope()))
+
+
+def test_a_decision_of_a_day_that_is_not_over_is_provisional(tmp_path: Path) -> None:
+    """Page, report and note say so, and that alone: nothing is of record."""
+    nights(tmp_path, {1: EASY}, clock=DAY_1_NOON)
+    view = view_of(tmp_path / "lake", datetime(2026, 11, 1, 13, tzinfo=UTC))
+    (row,) = board(view, Filters()).rows
+    assert row.provisional
+    assert "provisional: the day isn't over" == row.not_of_record
+    assert () == candidate(view, row.subject).log
+    for said in shown_and_told(view):
+        assert "provisional: the day isn" in said.lower()
+        assert "not of record" not in said.lower()
+
+
+def test_a_decision_made_before_its_day_was_over_is_not_of_record(tmp_path: Path) -> None:
+    """However long ago; page, report and note say so until the date is decided again."""
+    view = nights(tmp_path, {1: EASY}, clock=DAY_1_NOON)
+    (row,) = board(view, Filters()).rows
+    assert row.provisional
+    assert "not of record: decided before its day was over" == row.not_of_record
+    assert row == candidate(view, row.subject).standing
+    assert all("not of record: decided before its day was over" in said.lower() for said in shown_and_told(view))
+    again = nights(tmp_path, {1: EASY})
+    assert None is board(again, Filters()).rows[0].not_of_record
+    assert not board(again, Filters()).rows[0].provisional
+    assert not any("not of record" in said.lower() for said in shown_and_told(again))
+
+
+def test_another_decision_on_record_does_not_speak_for_this_one(tmp_path: Path) -> None:
+    """Decided again with a clock that stood within the day: the entry of the date is of another decision."""
+    nights(tmp_path, {1: EASY})
+    view = nights(tmp_path, {1: HARD}, clock=DAY_1_NOON)
+    (row,) = board(view, Filters()).rows
+    assert Verdict.FAIL is row.verdict
+    assert "not of record: decided before its day was over" == row.not_of_record
+    assert [(Verdict.PASS, False)] == [(entry.verdict, entry.current) for entry in candidate(view, row.subject).log]
+
+
+def test_a_decision_that_came_back_stands_by_its_first_entry(tmp_path: Path) -> None:
+    """Under one policy, another, and the first again: of record, and one entry stands, which is told to stand again."""
+    for policy in (EASY, HARD, EASY):
+        view = nights(tmp_path, {1: policy})
+    (row,) = board(view, Filters()).rows
+    assert (Verdict.PASS, None) == (row.verdict, row.not_of_record)
+    expected = {(Verdict.PASS, True, True), (Verdict.FAIL, False, False)}
+    assert expected == {(entry.verdict, entry.current, entry.again) for entry in candidate(view, row.subject).log}
+    assert "that one stands again" in PAGES["candidate"](view, Links(base=""), asdict(row.subject))
+
+
+def test_limits_are_those_of_the_policy_of_each_date(tmp_path: Path) -> None:
+    """By signal and date; a date whose policy sets none has none."""
+    budget = "floors: {verified_yield: {min: 0.5}, budget: {max_usd_per_verified_outcome: %s}}\n"
+    view = nights(tmp_path, {1: budget % 0.5, 2: budget % 0.5, 3: EASY, 4: budget % 0.2})
+    limits = candidate(view, board(view, Filters()).rows[0].subject).limits
+    assert {1: 0.5, 2: 0.5, 4: 0.2} == {day.day: limit for day, limit in limits["cost_per_verified_outcome"].items()}
+    assert {} == limits["useful_progress"]
+
+
+def emptied(lake: Path, table: str, day: date) -> None:
+    """Publish a date without the rows of one table, as no pipeline does."""
+    path = partition_path(table_named(table), day)
+    rows = pq.read_table(lake / path)
+    pq.write_table(rows.slice(0, 0), lake / path)
+    data, storage = (lake / path).read_bytes(), LocalStorage(str(lake))
+    commit = read_commit(storage, day)
+    assert commit is not None
+    stored = StoredObject(size=len(data), sha256=hashlib.sha256(data).hexdigest())
+    write_commit(storage, replace(commit, objects={**commit.objects, path: stored}))
+
+
+def test_a_date_without_signals_shifts_no_other(tmp_path: Path) -> None:
+    """Each figure stands beside its own date; a date that has none says so."""
+    nights(tmp_path, {1: EASY, 2: EASY, 3: EASY})
+    emptied(tmp_path / "lake", "signals", date(2026, 11, 1))
+    view = view_of(tmp_path / "lake")
+    subject = board(view, Filters()).rows[0].subject
+    first, *others = candidate(view, subject).dates
+    assert (date(2026, 11, 1), None, None) == (first.mark.day, first.cost, first.signals["false_success"])
+    for row in others:
+        assert row.cost is not None
+        assert row.mark.day == row.cost.day
+        assert {row.mark.day} == {point and point.day for point in row.signals.values()}
+    assert 6 == PAGES["candidate"](view, Links(base=""), asdict(subject)).count("not published")
+
+
+@pytest.mark.parametrize("table", ["decisions", "policies"])
+def test_a_run_whose_date_lacks_its_decision_says_what_to_do(tmp_path: Path, table: str) -> None:
+    """The file that should hold it is named, and doing what the message says mends it."""
+    nights(tmp_path, {1: EASY})
+    day, lake = date(2026, 11, 1), tmp_path / "lake"
+    emptied(lake, table, day)
+    path = partition_path(table_named(table), day)
+    with pytest.raises(PipelineError, match=f"{path}: 0 rows .* delete the file and run the pipeline again"):
+        run_page(view_of(lake), "run-1")
+    (lake / path).unlink()
+    assert "run-1" == run_page(nights(tmp_path, {1: EASY}), "run-1").run_id
 
 
 def test_a_changed_dataset_and_model_are_marked(tmp_path: Path) -> None:
@@ -747,11 +868,17 @@ def test_the_newest_look_at_everything_tells_how_things_stand(tmp_path: Path) ->
 
 
 def test_search_finds_runs_and_tasks(view: View) -> None:
-    """By a part of their name in any case, newest first, at most 50, with how many there are."""
+    """By a part of their name in any case, newest first, as many as asked for, with how many there are."""
     found = search(view, "  TAU-airline ")
     assert (50, 50, 0) == (len(found.tasks), found.tasks_total, found.runs_total)
     assert all(4 == task.trials for task in found.tasks)
     assert "tau-airline" in found.tasks[0].link.task_id
+    first, every = search(view, "t", 5), search(view, "t")
+    assert (5, 72, 5, 9) == (len(first.tasks), first.tasks_total, len(first.runs), first.runs_total)
+    assert (first.tasks, first.runs) == (every.tasks[:5], every.runs[:5])
+    for days in ([run.run_date for run in every.runs], [task.run_date for task in every.tasks]):
+        assert len(set(days)) > 1
+        assert days == sorted(days, reverse=True)
     assert ["trap-judge-contradiction", "trap-judge-outage"] == [run.run_id for run in search(view, "JUDGE").runs]
     assert () == search(view, "   ").runs
     assert 0 == search(view, "%").tasks_total
@@ -759,7 +886,7 @@ def test_search_finds_runs_and_tasks(view: View) -> None:
 
 
 def test_hostile_names_pass_through_unchanged(tmp_path: Path) -> None:
-    """As candidate, product, run, task and evidence: no page breaks, none loses or changes a letter."""
+    """As candidate, product, run, task and evidence: board, candidate, run, trial and search keep every letter."""
     runs, lake = tmp_path / "runs", tmp_path / "lake"
     for number, name in enumerate(HOSTILE):
         folder = write_run(runs, f"run-{number}", 1)

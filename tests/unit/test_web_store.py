@@ -2,21 +2,23 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pytest
 from tests.cloud.emulators import Gcs, fake_gcs
-from tests.lakes import settings, write_run
+from tests.lakes import say_publishing, settings, write_run
 
 from evalbench import pipeline
 from evalbench.errors import PipelineError, UsageError
 from evalbench.forgetting import forget
-from evalbench.lake.commits import commit_path, read_commit, read_commits, write_commit
+from evalbench.lake.commits import commit_path, read_commits
 from evalbench.settings import load_settings
 from evalbench.sinks.duckdb import query
 from evalbench.storage import LocalStorage, Storage, lake_of
@@ -25,7 +27,7 @@ from evalbench.web.models.candidate import candidate
 from evalbench.web.models.parts import Filters
 from evalbench.web.models.run import run_page
 from evalbench.web.models.trial import trial_page
-from evalbench.web.store import FRESH_S, Store, View
+from evalbench.web.store import FRESH_S, PATIENCE_S, Store, View
 from evalbench.web.tables import GATE_EVIDENCE, GROWING, TRIALS, WHOLE
 
 NOW = datetime(2026, 12, 2, 6, tzinfo=UTC)
@@ -78,24 +80,38 @@ def published(runs: Path) -> Path:
     return lake
 
 
-def opened(stores: list[Store], lake: Path | Storage, ticks: Ticks) -> Store:
+def opened(stores: list[Store], lake: Path | Storage, ticks: Ticks, patience: float = PATIENCE_S) -> Store:
     """A store over a lake."""
     place = LocalStorage(str(lake)) if isinstance(lake, Path) else lake
-    stores.append(Store(place, lambda: NOW, ticks))
+    stores.append(Store(place, lambda: NOW, ticks, patience))
     return stores[-1]
+
+
+class Disturbed(LocalStorage):
+    """A lake on a disk or share that fails, or answers late, when a test says so.
+
+    failing: raised instead of an answer. go_on: what an answer waits for, at most a minute; asked: is set when somebody
+    waits.
+    """
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(str(root))
+        self.failing: Exception | None = None
+        self.go_on, self.asked = Event(), Event()
+        self.go_on.set()
+
+    def digests(self, prefix: str) -> dict[str, str]:
+        """As ever, unless disturbed."""
+        self.asked.set()
+        assert self.go_on.wait(60)
+        if self.failing is not None:
+            raise self.failing
+        return super().digests(prefix)
 
 
 def run_ids(view: View) -> list[str]:
     """The runs a view shows."""
     return [row["run_id"] for row in view.rows("SELECT run_id FROM runs ORDER BY run_id")]
-
-
-def write_record(lake: Path, *, writing: bool) -> None:
-    """What a publisher says of DAY before it replaces the partitions, and afterwards."""
-    place = LocalStorage(str(lake))
-    record = read_commit(place, DAY)
-    assert record is not None
-    write_commit(place, replace(record, seq=record.seq + 1, writing=writing))
 
 
 def test_the_same_rows_as_the_tables(
@@ -121,7 +137,7 @@ def test_the_same_rows_as_the_tables(
 
 
 def test_a_look_counts_for_seconds(runs: Path, stores: list[Store], ticks: Ticks) -> None:
-    """A lake is asked again when the last look is too old; a view in use stays what it was."""
+    """A lake is asked again when the last look is too old; a view in use stays what it was, and so does its name."""
     store = opened(stores, published(runs), ticks)
     before = store.view()
     write_run(runs, "third", DAY.day)
@@ -131,7 +147,7 @@ def test_a_look_counts_for_seconds(runs: Path, stores: list[Store], ticks: Ticks
     after = store.view()
     assert ["first", "second", "third"] == run_ids(after)
     assert ["first", "second"] == run_ids(before)
-    assert before.number < after.number
+    assert before.version != after.version
 
 
 def test_a_lake_that_looks_the_same_is_not_read_again(runs: Path, stores: list[Store], ticks: Ticks) -> None:
@@ -141,7 +157,7 @@ def test_a_lake_that_looks_the_same_is_not_read_again(runs: Path, stores: list[S
     ticks.pass_on()
     after = store.view()
     assert before.snapshot is after.snapshot
-    assert before.number == after.number
+    assert before.version == after.version
 
 
 def test_what_did_not_change_is_taken_over(runs: Path, stores: list[Store], ticks: Ticks) -> None:
@@ -158,31 +174,78 @@ def test_what_did_not_change_is_taken_over(runs: Path, stores: list[Store], tick
 
 
 def test_a_date_being_published_stays_as_it_was(runs: Path, stores: list[Store], ticks: Ticks) -> None:
-    """Old rows until the commit record is right again, and the page is told which date is unsettled."""
+    """Old rows until the commit record is right again, and the page is told which date is shown as it was."""
     lake = published(runs)
     store = opened(stores, lake, ticks)
     store.view()
     write_run(runs, "third", DAY.day)
     published(runs)
-    write_record(lake, writing=True)
+    say_publishing(lake, DAY)
     ticks.pass_on()
     view = store.view()
     assert ["first", "second"] == run_ids(view)
-    assert (DAY,) == view.as_of.unsettled
-    write_record(lake, writing=False)
+    assert ((DAY,), ()) == (view.as_of.shown_before, view.as_of.left_out)
+    assert "2026-11-28 is being published: shown as it was before" == view.as_of.outdated
+    say_publishing(lake, DAY, writing=False)
     ticks.pass_on()
     view = store.view()
     assert ["first", "second", "third"] == run_ids(view)
-    assert () == view.as_of.unsettled
+    assert ((), ()) == (view.as_of.shown_before, view.as_of.left_out)
 
 
 def test_a_date_never_seen_whole_is_left_out(runs: Path, stores: list[Store], ticks: Ticks) -> None:
-    """Whoever looks first while a date is being published sees the others, and that this one is missing."""
+    """Whoever looks first while a date is being published sees the others, and that this one is missing: it isn't said
+    to be shown as it was, since nothing of it is shown. When it is whole it is there.
+    """
     lake = published(runs)
-    write_record(lake, writing=True)
-    view = opened(stores, lake, ticks).view()
-    assert ["first"] == run_ids(view)
-    assert (DAY,) == view.as_of.unsettled
+    say_publishing(lake, DAY)
+    store = opened(stores, lake, ticks)
+    for _ in range(2):
+        view = store.view()
+        assert ["first"] == run_ids(view)
+        assert ((), (DAY,)) == (view.as_of.shown_before, view.as_of.left_out)
+        assert "2026-11-28 is being published and not on this page yet" == view.as_of.missing()
+        ticks.pass_on()
+    say_publishing(lake, DAY, writing=False)
+    view = store.view()
+    assert ["first", "second"] == run_ids(view)
+    assert ("", "") == (view.as_of.missing(), view.as_of.outdated)
+
+
+def test_dates_shown_as_before_and_dates_left_out_are_told_apart(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """One that was whole once and one that never was, both being published at the same time."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    store.view()
+    write_run(runs, "third", 29)
+    published(runs)
+    say_publishing(lake, DAY)
+    say_publishing(lake, date(2026, 11, 29))
+    ticks.pass_on()
+    view = store.view()
+    assert ["first", "second"] == run_ids(view)
+    assert ((DAY,), (date(2026, 11, 29),)) == (view.as_of.shown_before, view.as_of.left_out)
+
+
+def test_many_dates_at_once_are_a_sentence(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """More than one is spoken of as such; of very many the first are named."""
+    as_of = opened(stores, published(runs), ticks).view().as_of
+    days = tuple(date(2026, 11, day) for day in range(1, 13))
+    two = replace(as_of, left_out=days[:2], shown_before=days[:2])
+    assert "2026-11-01, 2026-11-02 are being published and not in this report" == two.missing("in this report")
+    assert "2026-11-01, 2026-11-02 are being published: shown as they were before" == two.outdated
+    assert "2026-11-10 and 2 more are being published and not on" in replace(as_of, left_out=days).missing()
+
+
+def test_where_something_may_be_hidden(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """On a date that is left out; anywhere, where every date with a run is."""
+    lake = published(runs)
+    say_publishing(lake, DAY)
+    as_of = opened(stores, lake, ticks).view().as_of
+    assert [True, False, False] == [as_of.hides(day) for day in (DAY, date(2026, 11, 27), None)]
+    say_publishing(lake, date(2026, 11, 27))
+    assert opened(stores, lake, ticks).view().as_of.hides(None)
+    assert not opened(stores, lake.parent, ticks).view().as_of.hides(None)
 
 
 def test_files_that_are_not_the_committed_ones_are_not_shown(runs: Path, stores: list[Store], ticks: Ticks) -> None:
@@ -192,12 +255,14 @@ def test_files_that_are_not_the_committed_ones_are_not_shown(runs: Path, stores:
     committed = file.read_bytes()
     shutil.copy(next(lake.glob("trends/signals/run_date=2026-11-27/*.parquet")), file)
     store = opened(stores, lake, ticks)
-    assert ["first"] == run_ids(store.view())
+    view = store.view()
+    assert ["first"] == run_ids(view)
+    assert (DAY,) == view.as_of.left_out
     file.write_bytes(committed)
     ticks.pass_on()
     view = store.view()
     assert ["first", "second"] == run_ids(view)
-    assert () == view.as_of.unsettled
+    assert () == view.as_of.left_out
 
 
 def test_no_view_holds_half_a_date(tmp_path: Path, stores: list[Store]) -> None:
@@ -292,6 +357,89 @@ def test_a_lake_that_is_lost_is_told_beside_what_was_known(runs: Path, stores: l
     (lake.parent / "elsewhere").rename(lake)
     ticks.pass_on()
     assert None is store.view().as_of.problem
+
+
+def test_a_fault_nobody_foresaw_costs_no_page(
+    runs: Path, stores: list[Store], ticks: Ticks, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The last rows stay, with the kind of fault and where to look; its trace is in the log, once while it lasts."""
+    lake = Disturbed(published(runs))
+    store = opened(stores, lake, ticks)
+    store.view()
+    lake.failing = ZeroDivisionError("a secret detail")
+    for _ in range(3):
+        ticks.pass_on()
+        view = store.view()
+        assert ["first", "second"] == run_ids(view)
+        assert "unexpected error (ZeroDivisionError); see the api-server's log" == view.as_of.problem
+    assert [ZeroDivisionError] == [record.exc_info[0] for record in caplog.records if record.exc_info]
+    lake.failing = None
+    ticks.pass_on()
+    assert None is store.view().as_of.problem
+
+
+def test_a_fault_in_the_first_look_is_raised_and_the_next_look_is_a_new_one(
+    runs: Path, stores: list[Store], ticks: Ticks
+) -> None:
+    """As long as nothing is known there is nothing to show; once the fault is gone, the same store shows the lake."""
+    lake = Disturbed(published(runs))
+    lake.failing = ZeroDivisionError("as in a library")
+    store = opened(stores, lake, ticks)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            store.view()
+    lake.failing = None
+    assert ["first", "second"] == run_ids(store.view())
+
+
+def test_a_slow_look_is_waited_for_once_and_not_by_everybody(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """Who asks when a look has taken longer than its time is answered at once, from what is known, and told since when
+    the lake is being looked at; once the look is over, answers have the new rows.
+    """
+    lake = Disturbed(published(runs))
+    store = opened(stores, lake, ticks, patience=3600)
+    before = store.view()
+    assert None is before.as_of.looking_since
+    write_run(runs, "third", DAY.day)
+    published(runs)
+    ticks.pass_on()
+    lake.go_on.clear()
+    lake.asked.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(store.view)
+        assert lake.asked.wait(60)
+        ticks.now += 3600
+        second = pool.submit(store.view).result(60)
+        lake.go_on.set()
+        first.result(60)
+    assert ["first", "second"] == run_ids(second)
+    assert (NOW, None) == (second.as_of.looking_since, second.as_of.problem)
+    deadline = time.monotonic() + 60
+    while (after := store.view()).as_of.looking_since is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ["first", "second", "third"] == run_ids(after)
+
+
+def test_rows_have_the_same_name_in_every_process_and_no_other_rows_have_it(
+    runs: Path, stores: list[Store], ticks: Ticks
+) -> None:
+    """What a browser keeps under the name is never shown for other rows, though the clock stands still: after a restart
+    the same lake has the same name, and one more run gives another, in whatever order they were read.
+    """
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    before = store.view().version
+    assert before == opened(stores, lake, ticks).view().version
+    write_run(runs, "third", DAY.day)
+    published(runs)
+    ticks.pass_on()
+    after = store.view().version
+    assert before != after
+    assert after == opened(stores, lake, ticks).view().version
+    say_publishing(lake, DAY)
+    ticks.pass_on()
+    assert after == store.view().version
+    assert after != opened(stores, lake, ticks).view().version
 
 
 def test_a_damaged_file_is_told_with_its_name(runs: Path, stores: list[Store], ticks: Ticks) -> None:

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from evalbench.cli.layout import Document, Name, columns, labelled, to_copy
 from evalbench.cli.render_decision import decision_block, decision_word
-from evalbench.cli.words import NOTHING, clean, counted, few, suite_name
+from evalbench.cli.words import NOTHING, clean
+from evalbench.words import counted, listed, spaced, suite_name
 
 SHOWN_CHANGES = 20
 EXAMPLE_QUERY = "SELECT decision, candidate, suite, run_date, decided_by FROM decisions ORDER BY ALL"
@@ -33,7 +34,7 @@ def board(decisions: Sequence[Document]) -> Table:
     table = columns("decision", "candidate", "suite", "date", "decided by", whole=("decision", "date"))
     for decision in decisions:
         date = f"{decision['date']}{'*' if decision['provisional'] else ''}"
-        names = (Name(clean(decision["candidate"])), Name(suite_name(decision["suite"])))
+        names = (Name(clean(decision["candidate"])), Name(suite_name(clean(decision["suite"]))))
         table.add_row(decision_word(decision), *names, date, Name(clean(decision["decided_by"] or NOTHING)))
     if any(decision["provisional"] for decision in decisions):
         table.caption = "* provisional: the day is not over"
@@ -50,13 +51,13 @@ def accounting_lines(report: Document) -> list[RenderableType]:
     for name in ("scored", "unchanged", "out_of_range", "in_progress", "quarantined", "ignored"):
         found = accounting[name]
         if isinstance(found, Mapping):
-            why = f" ({_ignored(report) if name == 'ignored' else counted(found)})" if found else ""
+            why = f" ({_ignored(report) if name == 'ignored' else clean(counted(found))})" if found else ""
             parts.append(f"{sum(found.values())} {name}{why}")
         else:
-            parts.append(f"{found} {name.replace('_', ' ')}")
+            parts.append(f"{found} {spaced(name)}")
     sum_line = labelled("Accounting", f"{accounting['listed']} listed = {' + '.join(parts)}")
     changes = [clean(f"{item['path']} {item['change']}") for item in report["changes"]]
-    news = [labelled("Changes", few(changes, SHOWN_CHANGES))] if changes else []
+    news = [labelled("Changes", listed(changes, SHOWN_CHANGES))] if changes else []
     return [sum_line, *news, *_not_scored([state for state in report["not_scored"] if state["disposition"] in PENDING])]
 
 
@@ -80,8 +81,8 @@ def bigquery_lines(report: Document) -> list[RenderableType]:
     told = report["bigquery"]
     if told is None:
         return []
-    done = f"{few(told['dates'], 3)} replaced by {told['loads']} load jobs, {told['rows']} rows"
-    left = f"; being written, so left for the next publish: {few(told['left'], 3)}" if told["left"] else ""
+    done = f"{listed(told['dates'], 3)} replaced by {told['loads']} load jobs, {told['rows']} rows"
+    left = f"; being written, so left for the next publish: {listed(told['left'], 3)}" if told["left"] else ""
     return [labelled("BigQuery", clean(f"{told['dataset']}: {done if told['dates'] else 'nothing to do'}{left}"))]
 
 
@@ -118,7 +119,7 @@ def _ignored(report: Document) -> str:
     for state in report["not_scored"]:
         if state["disposition"] == "ignored":
             by_reason.setdefault(state["reason"], []).append(clean(state["path"]))
-    return "; ".join(f"{why.replace('_', ' ')}: {few(paths, 3)}" for why, paths in sorted(by_reason.items()))
+    return "; ".join(f"{spaced(why)}: {listed(paths, 3)}" for why, paths in sorted(by_reason.items()))
 
 
 def _not_scored(states: Sequence[Document]) -> list[RenderableType]:
@@ -127,7 +128,7 @@ def _not_scored(states: Sequence[Document]) -> list[RenderableType]:
     table = columns("not scored", "state", "what", whole=("state",))
     for state in states[:SHOWN_STATES]:
         reason = "" if state["reason"] == state["disposition"] else f": {state['reason']}"
-        said = f"{state['disposition']}{reason}".replace("_", " ")
+        said = spaced(f"{state['disposition']}{reason}")
         table.add_row(Name(clean(state["path"])), clean(said), clean(state["message"]))
     more = len(states) - SHOWN_STATES
     return [table, *([Text(f"and {more:,} more; --json lists all of them")] if more > 0 else [])]

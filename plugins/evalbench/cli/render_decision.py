@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from evalbench.cli.layout import Document, columns, labelled, listing
-from evalbench.cli.words import NOTHING, clean, counted, few, fraction, in_unit, money, plural, rate, suite_name
+from evalbench.cli.words import NOTHING, clean, fraction, in_unit, money, rate
 from evalbench.gate.wording import trial_name
+from evalbench.words import counted, listed, plural, spaced, suite_name
 
 DECISION_STYLES = {"PASS": "bold green", "FAIL": "bold red", "INSUFFICIENT_EVIDENCE": "bold yellow"}
 SIGNAL_NAMES = {
@@ -57,7 +58,7 @@ def _headline(decision: Document) -> Text:
     line = decision_word(decision)
     line.append(f"  {clean(decision['candidate'])}", style="bold")
     product, environment = clean(decision["product"]), clean(decision["environment"])
-    subject = f"{product} / {suite_name(decision['suite'])} / {environment}"
+    subject = f"{product} / {suite_name(clean(decision['suite']))} / {environment}"
     line.append(f"  {subject}  {decision['date']}", style="not bold")
     if decision["provisional"]:
         line.append("  PROVISIONAL: the UTC day is not over", style="yellow")
@@ -73,7 +74,7 @@ def _decided(decision: Document) -> list[RenderableType]:
     said = Text.assemble(("Decided by ", ""), (clean(name), "bold"), f" ({proven}): {clean(check['reason'])}")
     trials = list(dict.fromkeys(trial_name(clean(ref["task_id"]), ref["trial"]) for ref in check["trials"]))
     unsaid = bool(trials) and trials[0] not in clean(check["reason"])
-    which = f" ({few(trials, SHOWN_TRIALS)})" if unsaid else ""
+    which = f" ({listed(trials, SHOWN_TRIALS)})" if unsaid else ""
     return [said, Text(f"Next: {clean(check['next_step'])}{which}")]
 
 
@@ -90,12 +91,12 @@ def _basis(decision: Document) -> Iterator[tuple[str, str]]:
     for exclusion in decision["excluded"]:
         yield "Excluded", _voided(exclusion)
     if decision["defects"]:
-        yield "Defects", f"{sum(decision['defects'].values())} in the files: {counted(decision['defects'])}"
+        yield "Defects", f"{sum(decision['defects'].values())} in the files: {clean(counted(decision['defects']))}"
     incomplete = any(check["fired"] and check["stage"] == 1 for check in decision["checks"])
     if decision["runs"] and (decision["defects"] or incomplete):
         yield (
             "Look",
-            f"evalbench doctor on the directory of {few([clean(run) for run in decision['runs']], SHOWN_RUNS)}",
+            f"evalbench doctor on the directory of {listed([clean(run) for run in decision['runs']], SHOWN_RUNS)}",
         )
 
 
@@ -138,7 +139,7 @@ def _signals(signals: Document) -> Table:
         signal = signals[name]
         dollars = name == COST
         value = signal["value"]
-        shown = money(value, most=2) if dollars else rate(value)
+        shown = money(value) if dollars else rate(value)
         count = fraction(signal["numerator"], signal["denominator"], dollars=dollars)
         table.add_row(label, count, shown, _interval(signal["ci95"], dollars=dollars), _beside(signal))
     return table
@@ -147,20 +148,20 @@ def _signals(signals: Document) -> Table:
 def _interval(ends: Sequence[float] | None, *, dollars: bool) -> str:
     if ends is None:
         return NOTHING
-    return " to ".join(money(end, most=2) if dollars else rate(end) for end in ends)
+    return " to ".join(money(end) if dollars else rate(end) for end in ends)
 
 
 def _beside(signal: Document) -> str:
     """What is in neither numerator nor denominator, and the figures that must not be added to them."""
-    parts = [counted(signal["left_out"])]
+    parts = [clean(counted(signal["left_out"]))]
     if signal.get("unverified"):
         parts.append(f"unverified {signal['unverified']}")
     if signal.get("uncalibrated"):
         parts.append(f"uncalibrated {signal['uncalibrated']}")
     if signal.get("cost_per_run") is not None:
-        parts.append(f"{money(signal['cost_per_run'], most=2)} a run")
+        parts.append(f"{money(signal['cost_per_run'])} a run")
     if signal.get("estimated_usd") is not None:
-        parts.append(f"estimated {money(signal['estimated_usd'])}")
+        parts.append(f"estimated {money(signal['estimated_usd'], most=4)}")
     return "; ".join(part for part in parts if part) or NOTHING
 
 
@@ -168,7 +169,7 @@ def _funnel(funnel: Document) -> str:
     way = " → ".join(
         f"{funnel[step]} {step}" for step in ("planned", "started", "ended", "declared", "judged", "verified")
     )
-    aside = ", ".join(f"{funnel[step]} {step.replace('_', ' ')}" for step in ("waiting", "crashed", "gave_up"))
+    aside = ", ".join(f"{funnel[step]} {spaced(step)}" for step in ("waiting", "crashed", "gave_up"))
     return f"{way}; {aside}"
 
 

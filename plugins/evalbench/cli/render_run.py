@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evalbench.cli.layout import Document, columns, labelled
-from evalbench.cli.words import NOTHING, clean, counted, number, plural
+from evalbench.cli.words import NOTHING, clean, number
+from evalbench.words import counted, plural, spaced
 
 SHOWN_DEFECTS = 20
 SHOWN_PLACES = 3
@@ -42,7 +43,7 @@ def doctor_page(document: Document) -> list[RenderableType]:
 def header(document: Document) -> list[RenderableType]:
     """Which run this is."""
     names = ("candidate", "product", "suite", "dataset", "run_time", "format")
-    known = ", ".join(f"{name.replace('_', ' ')} {clean(document[name])}" for name in names if document.get(name))
+    known = ", ".join(f"{spaced(name)} {clean(document[name])}" for name in names if document.get(name))
     state = f"{document['state']}{NO_GRACE if document['state'] == 'abandoned' else ''}"
     head = Text.assemble((clean(document["run_id"] or document["path"]), "bold"), f"  {state}")
     trials = document.get("trials")
@@ -62,7 +63,7 @@ def _metrics(metrics: Document) -> Table:
     for name, metric in metrics.items():
         rows = f"{number(metric['numerator'])}/{metric['denominator']}"
         passed = NOTHING if metric["passed"] is None else f"{metric['passed']}/{metric['denominator']}"
-        absent = counted(metric["unavailable_reasons"]) or NOTHING
+        absent = clean(counted(metric["unavailable_reasons"])) or NOTHING
         table.add_row(_short(name), rows, number(metric["value"]), passed, absent)
     return table
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from evalbench.cli.inputs import one_of, settings_from
 from evalbench.cli.terminal import emit, say
-from evalbench.cli.words import clean, plural
+from evalbench.cli.words import clean
 from evalbench.errors import UsageError
 from evalbench.storage import lake_of
 from evalbench.web.note import as_markdown
 from evalbench.web.report import Report, Scope, report
 from evalbench.web.report_page import as_html
 from evalbench.web.store import Store
+from evalbench.words import plural
 
 FORMATS = ("html", "md")
 STDOUT = "-"
@@ -36,7 +37,8 @@ def report_verb(overrides: Mapping[str, object], scope: Scope, output: str, form
         emit(text)
     else:
         _write(target, text.encode())
-        say(f"evalbench: {clean(output)}: {_said(made)}")
+        for line in (*made.caveats, f"{clean(output)}: {_said(made)}"):
+            say(f"evalbench: {line}")
     return 0
 
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from evalbench.cli.inputs import settings_from
 from evalbench.cli.render_run import doctor_page, score_page
 from evalbench.cli.terminal import emit_json, emit_page
-from evalbench.cli.words import few
 from evalbench.doctor import defect_document, diagnose, document
 from evalbench.errors import UsageError
 from evalbench.intake import locate, read_options, take
@@ -19,6 +18,7 @@ from evalbench.rulebook import read_rules
 from evalbench.scoring import score_run
 from evalbench.settings import Settings
 from evalbench.storage import open_storage
+from evalbench.words import listed
 
 SHOWN_RUNS = 3
 
@@ -72,6 +72,6 @@ def _read(directory: str, settings: Settings) -> tuple[Snapshot, ScoredRun | Not
     snapshot = taken.snapshot
     read = read_directory(snapshot, replace(read_options(settings), grace=timedelta(0)))
     if isinstance(read, NotARun) and read.disposition == "ignored" and (runs := _runs_in(directory, settings)):
-        one = f"{directory} is a folder of runs ({few(runs, SHOWN_RUNS)}); give one of them"
+        one = f"{directory} is a folder of runs ({listed(runs, SHOWN_RUNS)}); give one of them"
         raise UsageError(f"{one}, or all of them to `evalbench run`")
     return snapshot, read if isinstance(read, NotARun) else score_run(read)

@@ -1,7 +1,8 @@
-"""Transcripts: beside a run's facts, `transcripts/<run_key>/<content>.<reading>.<run date>.<how>.parquet`, for a time.
+"""Transcripts, kept beside a run's facts for a time.
 
-The name tells the facts they belong to, from which date they age, and what they were cut to: a listing is enough to
-find those of some facts, and those whose time is over. No table holds them, and nothing that decides reads them.
+`transcripts/<run_key>/<content>.<reading>.<run date>.<last day>.<how>.parquet`: the name tells the facts they belong
+to, how long they are kept, and what they were cut to. A listing is enough to find those of some facts, and those whose
+time is over. No table holds them, and nothing that decides reads them.
 """
 
 import re
@@ -18,30 +19,34 @@ from evalbench.transcript import NOT_RECORDED, Transcript
 
 FOLDER = "transcripts"
 RUN, TRIAL = "run", "trial"
-_NAME = re.compile(r".+\.(\d{4}-\d\d-\d\d)\.[^.]+\.parquet")
+_NAME = re.compile(r".+\.(\d{4}-\d\d-\d\d)\.(\d{4}-\d\d-\d\d)\.[^.]+\.parquet")
 LOST = "the run's transcripts can't be shown until it is read again; delete it"
 
 
-def write_transcripts(
-    lake: Storage, facts: str, run_date: date, how: str, transcripts: Iterable[Transcript], problem: str | None = None
-) -> str:
-    """Store what was said in a run, unless it is there already; where. how: what else its bytes depend on.
-
-    problem: why nothing could be read, in snake_case.
-    """
-    path = f"{_stem(facts)}{run_date.isoformat()}.{how}.parquet"
+def encode_transcripts(transcripts: Iterable[Transcript], problem: str | None = None) -> bytes:
+    """What was said in a run, as it is stored. problem: why nothing could be read, in snake_case."""
     head = Record(kind=RUN, payload=to_json(problem))
     trials = (Record(kind=TRIAL, task_id=t.task_id, trial=t.trial, payload=to_json(t)) for t in transcripts)
-    lake.create(path, encode_records((head, *trials)))
+    return encode_records((head, *trials))
+
+
+def write_transcripts(lake: Storage, facts: str, run_date: date, days: int, how: str, data: bytes) -> str:
+    """Store what was said in a run for `days` after its date, unless it is there already; where.
+
+    how: what else the bytes depend on.
+    """
+    path = f"{_stem(facts)}{run_date.isoformat()}.{last_day(run_date, days).isoformat()}.{how}.parquet"
+    lake.create(path, data)
     return path
 
 
-def read_transcript(lake: Storage, facts: str, task_id: str, trial: int) -> Transcript | None:
-    """What was said in a trial of the run with these facts; None when none of that run are kept.
+def read_transcript(lake: Storage, facts: str, task_id: str, trial: int, today: date) -> Transcript | None:
+    """What was said in a trial of the run with these facts; None when none of that run are kept, or no longer.
 
-    One that is kept and says nothing has a reason. Raises PipelineError when it is damaged.
+    What has outlived its days isn't shown, whether or not somebody removed it. One that is kept and says nothing has a
+    reason. Raises PipelineError when it is damaged.
     """
-    path = next(iter(transcripts_of(lake, [facts])), None)
+    path = next((path for path in transcripts_of(lake, [facts]) if _may_be_shown(path, today)), None)
     data = lake.read_many([path]).get(path) if path is not None else None
     if path is None or data is None:
         return None
@@ -63,19 +68,42 @@ def transcripts_of(lake: Storage, facts: Iterable[str]) -> list[str]:
     return [path for folder in folders for path in lake.paths(folder) if path.startswith(tuple(stems))]
 
 
-def remove_expired(lake: Storage, today: date, days: int) -> int:
-    """Remove the transcripts of runs that ended more than `days` before today; how many. 0 days: all."""
-    return sum(lake.delete(path) for path in lake.paths(FOLDER) if not _kept(path, today, days))
+def remove_expired(lake: Storage, today: date, days: int | None) -> int:
+    """Remove the transcripts whose time is over; how many.
+
+    Each has the time it was stored for, and no more than `days` after its run's date: 0 removes all, None shortens no
+    time that somebody else set.
+    """
+    return sum(lake.delete(path) for path in lake.paths(FOLDER) if _is_over(path, today, days))
 
 
-def is_kept(run_date: date, today: date, days: int) -> bool:
-    """Whether the transcripts of a run of this date are kept."""
-    return days > 0 and today - run_date <= timedelta(days=days)
+def last_day(run_date: date, days: int) -> date:
+    """The last day on which what was said in a run of this date is kept."""
+    return run_date + timedelta(days=days)
 
 
-def _kept(path: str, today: date, days: int) -> bool:
+def _is_over(path: str, today: date, days: int | None) -> bool:
+    if days == 0:
+        return True
+    dates = _dates(path)
+    if dates is None:
+        return False
+    run_date, last = dates
+    return today > last or (days is not None and today - run_date > timedelta(days=days))
+
+
+def _may_be_shown(path: str, today: date) -> bool:
+    dates = _dates(path)
+    return dates is not None and today <= dates[1]
+
+
+def _dates(path: str) -> tuple[date, date] | None:
+    """(run date, last day) by the name; None for a name that isn't of ours."""
     named = _NAME.fullmatch(path)
-    return named is None or is_kept(date.fromisoformat(named[1]), today, days)
+    try:
+        return (date.fromisoformat(named[1]), date.fromisoformat(named[2])) if named is not None else None
+    except ValueError:
+        return None
 
 
 def _stem(facts: str) -> str:

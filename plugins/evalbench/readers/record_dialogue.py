@@ -2,34 +2,41 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import TypeGuard
 
 from evalbench.canonical import canonical_json
 from evalbench.readers.evalbench.redaction import Redactor
 from evalbench.readers.json_text import JsonError, plain, without_surrogates
 from evalbench.readers.json_text import parse_json as parse_record
+from evalbench.readers.named_values import text_without_named, without_named
 from evalbench.transcript import Message, Role
 
 _ROLES = {
     "system": Role.SYSTEM, "developer": Role.SYSTEM, "user": Role.USER, "human": Role.USER, "assistant": Role.AGENT,
     "agent": Role.AGENT, "model": Role.AGENT, "ai": Role.AGENT, "tool": Role.TOOL, "function": Role.TOOL,
 }  # fmt: skip
+ADDRESS_CHARS = 500
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 _SAID = ("content", "text")
 _ARGS = ("args", "arguments", "parameters")
 _RESULT = ("result", "output", "response")
 
 
-def elsewhere(transcript: object) -> str | None:
-    """The address at which the record says that its messages are kept."""
-    return transcript if isinstance(transcript, str) and _ADDRESS.fullmatch(transcript) else None
+def elsewhere(transcript: object, redactor: Redactor) -> str | None:
+    """The address at which the record says that its messages are kept, without secrets and no longer than one is."""
+    return redactor.text(without_surrogates(transcript), ADDRESS_CHARS) if _is_address(transcript) else None
 
 
 def messages_of(transcript: object, redactor: Redactor) -> tuple[Message, ...]:
     """The messages a record holds. A text that is no address is one message of nobody in particular."""
-    if transcript is None or elsewhere(transcript) is not None:
+    if transcript is None or _is_address(transcript):
         return ()
     items = transcript if isinstance(transcript, list) else [transcript]
     return tuple(message for item in items for message in _messages(item, redactor))
+
+
+def _is_address(transcript: object) -> TypeGuard[str]:
+    return isinstance(transcript, str) and _ADDRESS.fullmatch(transcript) is not None
 
 
 def _messages(item: object, redactor: Redactor) -> Iterator[Message]:
@@ -63,24 +70,32 @@ def _call(item: object, said: str | None, redactor: Redactor) -> Message:
 
 def _said(value: object, redactor: Redactor) -> str | None:
     """A text, or the texts of its parts one below the other."""
+    value = without_named(value)  # in a list of texts the next part may be the secret
     parts = [part.get("text") if isinstance(part, dict) else part for part in value] if isinstance(value, list) else []
-    if parts and all(isinstance(part, str) for part in parts):
-        return redactor.text(without_surrogates("\n".join(str(part) for part in parts)))
-    return _text(value, redactor)
+    told = bool(parts) and all(isinstance(part, str) for part in parts)
+    return _text("\n".join(map(str, parts)) if told else value, redactor)
 
 
 def _text(value: object, redactor: Redactor) -> str | None:
-    """A value as text without secrets, JSON inside a text as canonical JSON; what JSON can't hold is left out."""
-    if isinstance(value, str):
-        value = _parsed(value)
+    """A value as text without secrets. JSON inside a text becomes canonical JSON, and stays text where it can't.
+
+    None for what JSON can't hold.
+    """
     if value is None:
         return None
-    if isinstance(value, str):
-        return redactor.text(without_surrogates(value))
+    found = _parsed(value) if isinstance(value, str) else value
     try:
-        return canonical_json(redactor.json(plain(value)))
+        return _clean(found, redactor) if isinstance(found, str) else _canonical(found, redactor)
     except ValueError:
-        return None
+        return _clean(value, redactor) if isinstance(value, str) else None
+
+
+def _clean(text: str, redactor: Redactor) -> str:
+    return redactor.text(text_without_named(without_surrogates(text)))
+
+
+def _canonical(value: object, redactor: Redactor) -> str:
+    return canonical_json(redactor.json(without_named(plain(value))))
 
 
 def _parsed(text: str) -> object:

@@ -15,11 +15,11 @@ from evalbench.web.links import Links
 from evalbench.web.models.candidate import candidate
 from evalbench.web.models.filters import day_of
 from evalbench.web.models.parts import MissingError
-from evalbench.web.pages import PAGES, Page, message, subject_of, version_of
+from evalbench.web.pages import PAGES, Page, message, subject_of
 from evalbench.web.palette import Theme
 from evalbench.web.rendering import render, static_files
 from evalbench.web.security import HEADERS, SecureHeaders
-from evalbench.web.serving import Site
+from evalbench.web.serving import Made, Site
 from evalbench.web.store import Store, View
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def _page(site: Site, page: Page) -> Callable[[Request], Awaitable[Response]]:
             return HTMLResponse(
                 loading, status_code=503, headers={"Retry-After": str(AGAIN_S), "Refresh": str(AGAIN_S)}
             )
-        return HTMLResponse(await site.run(lambda: page(view, to, given)))
+        return HTMLResponse(await site.run(lambda: _found(view, lambda: page(view, to, given))))
 
     return answer
 
@@ -78,9 +78,11 @@ def _chart(site: Site) -> Callable[[Request, str], Awaitable[Response]]:
         given = dict(request.query_params)
         theme = Theme.DARK if given.get("theme") == Theme.DARK else Theme.LIGHT
         subject, day, view = subject_of(given), day_of(given.get("date")), await _settled(site)
-        key = (version_of(view), kind, subject, day, theme)
-        drawn = await site.run(lambda: site.charts.get(key, lambda: draw(kind, candidate(view, subject, day), theme)))
-        kept = {"Cache-Control": KEPT_FOR} if given.get("v") == version_of(view) else {}
+        key = (view.version, kind, subject, day, theme)
+        drawn = await site.run(
+            lambda: site.charts.get(key, lambda: draw(kind, _found(view, lambda: candidate(view, subject, day)), theme))
+        )
+        kept = {"Cache-Control": KEPT_FOR} if given.get("v") == view.version else {}
         return Response(drawn, media_type="image/svg+xml", headers=kept)
 
     return answer
@@ -91,11 +93,21 @@ def _download(site: Site) -> Callable[[Request, str], Awaitable[Response]]:
         if table not in DOWNLOADS:
             raise MissingError(f"{table}: no such download; there are {', '.join(DOWNLOADS)}")
         given, view = dict(request.query_params), await _settled(site)
-        text = await site.run(lambda: DOWNLOADS[table](view, given))
+        text = await site.run(lambda: _found(view, lambda: DOWNLOADS[table](view, given)))
         named = {"Content-Disposition": f'attachment; filename="{file_name(table, given)}"'}
         return Response(text, media_type="text/csv", headers=named)
 
     return answer
+
+
+def _found(view: View, make: Callable[[], Made]) -> Made:
+    """What is made of a view. Where something isn't there, the error names dates whose rows may hold it, too."""
+    try:
+        return make()
+    except MissingError as error:
+        if not view.as_of.left_out:
+            raise
+        raise MissingError(f"{error}. {view.as_of.missing()}.") from error
 
 
 async def _settled(site: Site) -> View:
@@ -138,7 +150,13 @@ async def _refused(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     title, said = {
         401: ("Not signed in", "Sign in to Airflow, then open Evaluations again."),
-        403: ("Not allowed", "This page is for users of Airflow who may read the DAG evalbench_nightly."),
+        403: (
+            "Not allowed",
+            (
+                "This page is for users of Airflow who may read the DAG evalbench_nightly."
+                " Ask whoever administers Airflow's users for a role with that right."
+            ),
+        ),
     }.get(status, ("Refused", "This request was refused."))
     headers = error.headers if isinstance(error, HTTPException) else None
     return HTMLResponse(render("refused.html", title=title, said=said), status_code=status, headers=headers)

@@ -16,11 +16,13 @@ from evalbench.web.chart_parts import (
     WIDTH,
     Layer,
     Row,
+    Stretch,
     absences,
     change_lines,
     finished,
-    limit_line,
+    limit_lines,
     of_rows,
+    stretches,
     time_axis,
     value_axis,
     value_scale,
@@ -30,7 +32,8 @@ from evalbench.web.chart_parts import (
 from evalbench.web.models.candidate import Candidate
 from evalbench.web.models.parts import SIGNAL_LABELS, SignalPoint
 from evalbench.web.palette import PALETTES, Palette, Theme
-from evalbench.web.words import fraction, in_unit, plural
+from evalbench.web.words import fraction
+from evalbench.words import in_unit, plural
 
 Drawing: TypeAlias = Callable[[Candidate, Palette], Layer]
 
@@ -68,7 +71,12 @@ def described(kind: str, page: Candidate) -> str:
     values = [point.value for point in known if point.value is not None]
     ends = f"lowest {in_unit(min(values), unit)}, highest {in_unit(max(values), unit)}"
     counts = fraction(last.numerator, last.denominator, unit)
-    return f"{over}: {in_unit(last.value, unit)} ({counts}) on {last.day}, {ends}; table below"
+    limits = "".join(f", limit {in_unit(part.limit, unit)} {_span(part)}" for part in stretches(page, kind))
+    return f"{over}: {in_unit(last.value, unit)} ({counts}) on {last.day}, {ends}{limits}; table below"
+
+
+def _span(stretch: Stretch) -> str:
+    return f"since {stretch.since}" if stretch.until is None else f"from {stretch.since} until {stretch.until}"
 
 
 def _signal(page: Candidate, palette: Palette, name: str) -> Layer:
@@ -76,13 +84,13 @@ def _signal(page: Candidate, palette: Palette, name: str) -> Layer:
     points, unit = page.signals[name], _unit(page, name)
     rows = [_row(point) for point in points]
     base = of_rows(rows).encode(x=time_axis(page, [point.day for point in points]))
-    scale = value_scale(points, unit)
+    scale = value_scale(page, name, unit)
     y = value_axis(scale, unit)
     spans = base.mark_rule(color=palette.accent, opacity=0.35, strokeWidth=5, strokeCap="round")
     shown = base.transform_filter(f"datum.named == '{page.standing.day}'")
     return finished(
         [
-            *limit_line(page, name, unit, scale, palette),
+            *limit_lines(page, name, unit, scale, palette),
             *change_lines(page, palette),
             spans.encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
             base.mark_line(color=palette.quiet, strokeWidth=1.25, invalid="break-paths-show-domains").encode(y=y),

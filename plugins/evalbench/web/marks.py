@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from evalbench.signals import Funnel
 from evalbench.web.models.parts import Check, SignalFigure, SignalPoint
@@ -11,17 +12,19 @@ WIDTH = 120
 EDGE = 5
 """Kept free at both ends, so that a dot at 0 is whole."""
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_EDGE = 120, 24, 3
+ROUND = tuple(map(Decimal, ("1", "1.5", "2", "3", "4", "5", "6", "8", "10")))
+"""What a scale without a natural end may end at, but for a power of ten."""
 STEPS = ("planned", "started", "ended", "declared", "judged", "verified")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalMark:
-    """A value on its scale, and its interval. top: what the right end stands for, in the value's unit."""
+    """A value on its scale, and its interval. top: what the right end stands for, None for the 1 of shares."""
 
     x: float
     low: float | None
     high: float | None
-    top: float
+    top: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,19 +36,19 @@ class RangeMark:
     observed: float | None
     limit: float | None
     open: bool
-    top: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkMark:
     """A series: lines between neighbouring dates that both have a value, and dots for those without such a neighbour.
 
-    last: the newest date's dot, None where it has no value.
+    last: the newest date's dot, None where it has no value. top: what the upper edge stands for, as in IntervalMark.
     """
 
     lines: tuple[str, ...]
     dots: tuple[tuple[float, float], ...]
     last: tuple[float, float] | None
+    top: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +60,13 @@ class FunnelStep:
     width: float
 
 
-def interval(figure: SignalFigure) -> IntervalMark | None:
-    """The mark of a signal; None where it has no value."""
+def interval(figure: SignalFigure, points: Sequence[SignalPoint] = ()) -> IntervalMark | None:
+    """The mark of a signal, on one scale with its series; None where it has no value."""
     if figure.value is None:
         return None
-    ends = figure.ci95 or (figure.value, figure.value)
-    top = _top((figure.value, ends[1]), figure.unit)
-    low, high = (_x(end, top) for end in ends) if figure.ci95 is not None else (None, None)
-    return IntervalMark(x=_x(figure.value, top), low=low, high=high, top=top)
+    top = _top_of(figure, points)
+    low, high = (_x(end, top) for end in figure.ci95) if figure.ci95 is not None else (None, None)
+    return IntervalMark(x=_x(figure.value, top), low=low, high=high, top=_told(top, figure.unit))
 
 
 def check_range(check: Check) -> RangeMark | None:
@@ -81,16 +83,15 @@ def check_range(check: Check) -> RangeMark | None:
         observed=None if check.observed is None else _x(check.observed, top),
         limit=None if check.limit is None else _x(check.limit, top),
         open=check.worst_unbounded and bool(ends),
-        top=top,
     )
 
 
-def sparkline(points: Sequence[SignalPoint], unit: str) -> SparkMark | None:
-    """The mark of a series, dates evenly apart; None where no date has a value."""
+def sparkline(points: Sequence[SignalPoint], figure: SignalFigure) -> SparkMark | None:
+    """The mark of a series, on one scale with its figure, dates evenly apart; None where no date has a value."""
     values = [point.value for point in points]
-    top = _top([value for value in values if value is not None], unit)
     if all(value is None for value in values):
         return None
+    top = _top_of(figure, points)
     places = [
         None if value is None else (_across(at, len(values)), _down(value, top)) for at, value in enumerate(values)
     ]
@@ -99,6 +100,7 @@ def sparkline(points: Sequence[SignalPoint], unit: str) -> SparkMark | None:
         lines=tuple(" ".join(f"{x},{y}" for x, y in part) for part in parts if len(part) > 1),
         dots=tuple(part[0] for part in parts if len(part) == 1),
         last=places[-1],
+        top=_told(top, figure.unit),
     )
 
 
@@ -120,12 +122,24 @@ def _unbroken(places: Sequence[tuple[float, float] | None]) -> list[list[tuple[f
     return [part for part in parts if part]
 
 
+def _top_of(figure: SignalFigure, points: Sequence[SignalPoint]) -> float:
+    """The top of a figure and its series together."""
+    ends = [figure.value, *(figure.ci95 or ()), *(point.value for point in points)]
+    return _top([end for end in ends if end is not None], figure.unit)
+
+
 def _top(values: Sequence[float], unit: str) -> float:
-    """What the right end stands for: 1 for shares and qualities, else a little more than the largest."""
+    """What the right end stands for: 1 for shares and qualities, else the next round number."""
     most = max(values, default=0.0)
-    if unit.startswith(("share", "quality")) and most <= 1:
+    if most <= 0 or (unit.startswith(("share", "quality")) and most <= 1):
         return 1.0
-    return most * 1.15 if most > 0 else 1.0
+    size = Decimal(most)
+    return float(next(top for step in ROUND if (top := step.scaleb(size.adjusted())) >= size))
+
+
+def _told(top: float, unit: str) -> float | None:
+    """A top that goes without saying is None."""
+    return None if top == 1 and unit != "USD" else top
 
 
 def _x(value: float, top: float) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from evalbench import __version__
 from evalbench.gate.decision import Verdict
 from evalbench.web.inert import inert, named, table
+from evalbench.web.marks import STEPS
 from evalbench.web.models.candidate import Candidate
 from evalbench.web.models.parts import Check, SignalFigure, Standing
 from evalbench.web.report import Report
@@ -14,14 +15,13 @@ MOST_CHARS = 60_000
 """A comment on GitHub holds 65,536 characters."""
 CELL_CHARS = 300
 NAMED_RUNS = 5
-STEPS = ("planned", "started", "ended", "declared", "judged", "verified")
 ASIDE = ("waiting", "crashed", "gave_up", "declaration_unknown")
 
 
 def as_markdown(report: Report) -> str:
     """The note. What doesn't fit into a comment is left out from the end, and counted."""
     parts = [_part(page, alone=len(report.pages) == 1) for page in report.pages]
-    head, foot = _head(report), _foot(report)
+    head, foot = "\n".join(filter(None, (_caveats(report), _head(report)))), _foot(report)
     shown = _fitting(parts, MOST_CHARS - len(head) - len(foot))
     left = len(parts) - shown
     said = [f"{plural(left, 'decision')} more: too many for one comment; ask for them by candidate.\n"] if left else []
@@ -34,6 +34,11 @@ def _fitting(parts: Sequence[str], room: int) -> int:
         if room < 0:
             return shown
     return len(parts)
+
+
+def _caveats(report: Report) -> str:
+    """What is to be known before any decision is read."""
+    return "\n".join(f"**{inert(said)}**\n" for said in report.caveats)
 
 
 def _head(report: Report) -> str:
@@ -65,11 +70,8 @@ def _foot(report: Report) -> str:
     as_of = report.as_of
     about = f" Asked for: {inert(report.scope.said)}." if report.scope.said else ""
     older = f" {plural(report.older, 'subject')} not decided for a month left out." if report.older else ""
-    moving = (
-        f" Being published, and shown as before: {', '.join(map(str, as_of.unsettled))}." if as_of.unsettled else ""
-    )
     made = f"Made {instant(as_of.now)} by evalbench {__version__} from the lake {named(as_of.lake)}."
-    return f"{made}{about}{older}{moving} PASS permits a release within its scope; it doesn't mean safe.\n"
+    return f"{made}{about}{older} PASS permits a release within its scope; it doesn't mean safe.\n"
 
 
 def _part(page: Candidate, *, alone: bool) -> str:
@@ -91,7 +93,7 @@ def _part(page: Candidate, *, alone: bool) -> str:
 
 
 def _provisional(standing: Standing) -> str:
-    return " (provisional: the day is not over)" if standing.provisional else ""
+    return f" ({standing.not_of_record})" if standing.not_of_record is not None else ""
 
 
 def _why(standing: Standing) -> str:

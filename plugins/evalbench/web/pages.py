@@ -15,7 +15,7 @@ from evalbench.web.models.candidate import Candidate, candidate
 from evalbench.web.models.contradictions import contradictions
 from evalbench.web.models.filters import day_of, filters_of
 from evalbench.web.models.parts import SIGNAL_LABELS, Filters
-from evalbench.web.models.quality import quality
+from evalbench.web.models.quality import RECENT, quality
 from evalbench.web.models.run import run_page
 from evalbench.web.models.search import search
 from evalbench.web.models.trial import trial_page
@@ -29,6 +29,8 @@ Page: TypeAlias = Callable[[View, Links, Given], str]
 
 MOST_LETTERS = 2000
 """Of one field of a query."""
+MOST_ROWS, MOST_TRIALS, MOST_DEFECTS, MOST_EXECUTIONS, MOST_HITS = 500, 1000, 200, 20, 50
+"""Of a table; a page says what it leaves out, and downloads have all of it."""
 CHART_TITLES = MappingProxyType(
     {
         **{name: (label, "") for name, label in SIGNAL_LABELS.items()},
@@ -70,17 +72,17 @@ def subject_of(given: Given) -> Subject:
     return Subject(**{name: required(given, name) for name in names})
 
 
+def searched(given: Given) -> str:
+    """What is searched for."""
+    return given.get("q", "")[:MOST_LETTERS]
+
+
 def trial_of(given: Given) -> int:
     """The number of a trial. Raises UsageError for what is no number."""
     text = required(given, "trial")
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise UsageError(f"trial: {text!r} is no number of a trial; start at the board")
     return int(text)
-
-
-def version_of(view: View) -> str:
-    """What names the rows a view shows, also beyond this process."""
-    return f"{view.as_of.read_at:%Y%m%d%H%M%S%f}-{view.number}"
 
 
 def _board(view: View, to: Links, given: Given) -> str:
@@ -102,8 +104,9 @@ def _candidate(view: View, to: Links, given: Given) -> str:
         **shell(to, "candidate"),
         page=page,
         fields=subject_fields(page.subject, page.standing.day),
+        all_dates=subject_fields(page.subject),
         units={figure.name: figure.unit for figure in page.standing.signals},
-        charts=[_chart(page, to, kind, version_of(view)) for kind in charts.kinds_for(page)],
+        charts=[_chart(page, to, kind, view.version) for kind in charts.kinds_for(page)],
     )
 
 
@@ -120,7 +123,8 @@ def _chart(page: Candidate, to: Links, kind: str, version: str) -> ChartImage:
 
 
 def _run(view: View, to: Links, given: Given) -> str:
-    return render("run.html", **shell(to, "run"), page=run_page(view, required(given, "run_id")))
+    page = run_page(view, required(given, "run_id"), trials=MOST_TRIALS, defects=MOST_DEFECTS)
+    return render("run.html", **shell(to, "run"), page=page)
 
 
 def _trial(view: View, to: Links, given: Given) -> str:
@@ -133,7 +137,7 @@ def _contradictions(view: View, to: Links, given: Given) -> str:
     return render(
         "contradictions.html",
         **shell(to, "contradictions"),
-        page=contradictions(view, filters),
+        page=contradictions(view, filters, MOST_ROWS),
         fields=filter_fields(filters),
         filtered=filters != Filters(),
     )
@@ -144,15 +148,16 @@ def _quality(view: View, to: Links, given: Given) -> str:
     return render(
         "quality.html",
         **shell(to, "quality"),
-        page=quality(view, filters),
+        page=quality(view, filters, rows=MOST_ROWS, executions=MOST_EXECUTIONS),
+        recent=RECENT,
         fields=filter_fields(filters),
         filtered=filters != Filters(),
     )
 
 
 def _search(view: View, to: Links, given: Given) -> str:
-    text = given.get("q", "")[:MOST_LETTERS]
-    return render("search.html", **shell(to, "search", text), page=search(view, text))
+    text = searched(given)
+    return render("search.html", **shell(to, "search", text), page=search(view, text, MOST_HITS))
 
 
 PAGES: Mapping[str, Page] = MappingProxyType(

@@ -1,20 +1,19 @@
 """What a report holds: decisions picked from the lake, each with all that stands beside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from evalbench.errors import UsageError
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
-from evalbench.web.models.board import board
+from evalbench.web.models.board import Board, board
 from evalbench.web.models.candidate import Candidate, candidate
-from evalbench.web.models.parts import Filters
+from evalbench.web.models.parts import HELD_FIRST, Filters
 from evalbench.web.models.standing import subject_of
 from evalbench.web.store import AsOf, View
 from evalbench.web.words import listed, suite_name
 
-_ORDER = (Verdict.FAIL, Verdict.INSUFFICIENT_EVIDENCE, Verdict.PASS)
 NAMED = 10
 """Candidates an error names."""
 
@@ -64,6 +63,7 @@ class Scope:
 class Report:
     """Decisions, each with all that stands beside it.
 
+    caveats: what is to be known before any decision is read, in sentences: dates of the scope that are being published.
     pages: newest date first, then held, lacking evidence, may ship; then by subject. counts: pages per verdict.
     older: subjects left out because they weren't decided for a month before the newest run. nothing: why there is no
     page, in a sentence; None when there are some.
@@ -71,6 +71,7 @@ class Report:
 
     as_of: AsOf
     scope: Scope
+    caveats: tuple[str, ...]
     pages: tuple[Candidate, ...]
     counts: Mapping[Verdict, int]
     older: int
@@ -80,21 +81,41 @@ class Report:
 def report(view: View, scope: Scope) -> Report:
     """The report on a view of the lake. Raises UsageError when something is asked for by name and nobody has it."""
     subjects = view.rows("SELECT DISTINCT product, suite, environment, candidate FROM decisions")
-    _check_names([subject_of(row) for row in subjects], scope)
+    caveats = tuple(_caveats(view.as_of, scope))
+    _check_names([subject_of(row) for row in subjects], scope, caveats)
     candidate_asked = scope.candidates[0] if len(scope.candidates) == 1 else None
     found = board(view, Filters(product=scope.product, candidate=candidate_asked, older=scope.narrow))
     rows = [row for row in found.rows if scope.names(row.subject)]
     pages = [page for row in rows if (page := _page(view, row.subject, row.day, scope)) is not None]
-    pages.sort(key=lambda page: (-page.standing.day.toordinal(), _ORDER.index(page.standing.verdict), page.subject))
-    nothing = found.nothing if not found.rows else None if pages else f"Nothing was decided: {scope.said}."
+    pages.sort(key=lambda page: (-page.standing.day.toordinal(), HELD_FIRST.index(page.standing.verdict), page.subject))
     return Report(
         as_of=found.as_of,
         scope=scope,
+        caveats=caveats,
         pages=tuple(pages),
         counts={verdict: sum(page.standing.verdict is verdict for page in pages) for verdict in Verdict},
         older=found.older,
-        nothing=nothing,
+        nothing=None if pages else _nothing(found, scope),
     )
+
+
+def _caveats(as_of: AsOf, scope: Scope) -> Iterator[str]:
+    told = replace(
+        as_of,
+        shown_before=tuple(filter(scope.holds, as_of.shown_before)),
+        left_out=tuple(filter(scope.holds, as_of.left_out)),
+    )
+    if told.left_out:
+        newest = "a decision shown as the newest may not be"
+        yield f"{told.missing('in this report')}: {newest}. Make the report again when that is done."
+    if told.shown_before:
+        yield f"{told.outdated}."
+
+
+def _nothing(found: Board, scope: Scope) -> str | None:
+    if found.rows:
+        return f"Nothing was decided: {scope.said}."
+    return "No decision can be shown yet." if found.as_of.hides(None) else found.nothing
 
 
 def _page(view: View, subject: Subject, newest: date, scope: Scope) -> Candidate | None:
@@ -117,17 +138,17 @@ def _until(page: Candidate, day: date) -> Candidate:
     )
 
 
-def _check_names(subjects: Sequence[Subject], scope: Scope) -> None:
-    """A name that nobody has is often a misspelt one. Raises UsageError with those there are."""
-    here = [subject for subject in subjects if scope.product in (None, subject.product)]
-    _check("product", [scope.product], {subject.product for subject in subjects})
-    _check("suite", [scope.suite], {name for s in here for name in (suite_name(s.suite), s.suite)})
-    here = [subject for subject in here if scope.suite in (None, subject.suite, suite_name(subject.suite))]
-    _check("candidate", scope.candidates, {subject.candidate for subject in here})
-
-
-def _check(what: str, asked: Sequence[str | None], known: set[str]) -> None:
-    lost = next((name for name in asked if name is not None and name not in known), None)
-    if lost is not None:
-        names = listed(sorted(known), NAMED)
-        raise UsageError(f"no decision is about {what} {lost}; {f'there are {names}' if names else 'there is none'}")
+def _check_names(subjects: Sequence[Subject], scope: Scope, caveats: Sequence[str]) -> None:
+    """A name that nobody has is often a misspelt one. Raises UsageError with those there are, and with the caveats."""
+    of_product = [subject for subject in subjects if scope.product in (None, subject.product)]
+    of_suite = [one for one in of_product if scope.suite in (None, one.suite, suite_name(one.suite))]
+    asked = (
+        ("product", [scope.product], {subject.product for subject in subjects}),
+        ("suite", [scope.suite], {name for one in of_product for name in (suite_name(one.suite), one.suite)}),
+        ("candidate", scope.candidates, {subject.candidate for subject in of_suite}),
+    )
+    for what, names, known in asked:
+        lost = next((name for name in names if name is not None and name not in known), None)
+        if lost is not None:
+            there = f"there are {listed(sorted(known), NAMED)}" if known else "there is none"
+            raise UsageError("; ".join((f"no decision is about {what} {lost}", there, *caveats)))

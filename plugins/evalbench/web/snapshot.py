@@ -7,6 +7,8 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from evalbench import __version__
+from evalbench.canonical import sha256_json
 from evalbench.lake.commits import FOLDER, RECORD, Commit, commit_path
 from evalbench.lake.objects import read_jsons
 from evalbench.storage import Storage
@@ -18,6 +20,7 @@ from evalbench.web.tables import FILE, GROWING, HELD
 DATES_AT_ONCE = 4
 FILES_AT_ONCE = 256
 """What is in memory beside the database while a snapshot is taken."""
+VERSION_LETTERS = 16
 
 _Item = TypeVar("_Item")
 
@@ -41,14 +44,18 @@ class Seen:
 class Snapshot:
     """Rows of the lake.
 
-    seen: how the lake looked. settled: commit records under whose digest rows are held. unsettled: dates that were
-    being published. moving: one of them so quickly that its record must be looked at again, though it looks the same.
+    seen: how the lake looked. settled: commit records under whose digest rows are held. version: changes with the rows,
+    and with the code; the same in every process. shown_before, left_out: dates that were being published, with rows of
+    before, and without any. moving: one of them so quickly that its record must be looked at again, though it looks the
+    same.
     """
 
     database: Database
     seen: Seen
     settled: Mapping[str, str]
-    unsettled: tuple[date, ...]
+    version: str
+    shown_before: tuple[date, ...]
+    left_out: tuple[date, ...]
     moving: bool
 
 
@@ -74,11 +81,14 @@ def take_snapshot(lake: Storage, seen: Seen, before: Snapshot | None) -> Snapsho
         )
     database.finish()
     fresh = {path: seen.commits[path] for commit in loaded if (path := commit_path(commit.run_date)) in seen.commits}
+    settled = {path: digest for path, digest in held.items() if path in seen.commits} | fresh
     return Snapshot(
         database=database,
         seen=seen,
-        settled={path: digest for path, digest in held.items() if path in seen.commits} | fresh,
-        unsettled=tuple(commit.run_date for commit in unsettled),
+        settled=settled,
+        version=sha256_json([__version__, settled, seen.growing])[:VERSION_LETTERS],
+        shown_before=tuple(commit.run_date for commit in unsettled if commit_path(commit.run_date) in held),
+        left_out=tuple(commit.run_date for commit in unsettled if commit_path(commit.run_date) not in held),
         moving=any(not commit.writing for commit in unsettled),
     )
 

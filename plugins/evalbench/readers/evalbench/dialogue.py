@@ -9,11 +9,12 @@ from evalbench.readers.cells import parse_json
 from evalbench.readers.csv_table import Row, Table, read_table
 from evalbench.readers.evalbench import evals_agent
 from evalbench.readers.evalbench.configs import read_configs
-from evalbench.readers.evalbench.conversation import NAME_KEYS, agent_output, args_json, first_of
+from evalbench.readers.evalbench.conversation import NAME_KEYS, agent_output, args_of, first_of
 from evalbench.readers.evalbench.defect_log import DefectLog
 from evalbench.readers.evalbench.reader import CONFIGS, EVALS
 from evalbench.readers.evalbench.redaction import Redactor
 from evalbench.readers.evalbench.row_text import stated
+from evalbench.readers.named_values import text_without_named, without_named
 from evalbench.readers.snapshot import Snapshot
 from evalbench.transcript import NOT_RECORDED, Message, Role
 
@@ -74,7 +75,7 @@ def _call(call: object, redactor: Redactor) -> Message:
     return Message(
         role=Role.TOOL,
         tool=_text(first_of(call, NAME_KEYS), redactor),
-        args=args_json(call, redactor),
+        args=_json(args_of(call), redactor),
         text=_text(first_of(call, RESULT_KEYS), redactor),
         status=_text(call.get("status"), redactor),
     )
@@ -84,9 +85,9 @@ def _sql_row(row: Row, table: Table, redactor: Redactor) -> Dialogue:
     """The prompt, the query that was made of it, and what the database answered."""
     prompt, query = row.text("nl_prompt"), stated(row.text("generated_sql"))
     result, error = stated(row.text("generated_result")), stated(row.text("generated_error"))
-    messages = [Message(role=Role.USER, text=redactor.text(prompt))] if prompt else []
+    messages = [Message(role=Role.USER, text=_text(prompt, redactor))] if prompt else []
     if query:
-        messages.append(Message(role=Role.AGENT, text=redactor.text(query)))
+        messages.append(Message(role=Role.AGENT, text=_text(query, redactor)))
     if error or result:
         status = "error" if error else None
         messages.append(Message(role=Role.TOOL, text=_text(error or result, redactor), status=status))
@@ -98,6 +99,10 @@ def _text(value: object, redactor: Redactor) -> str | None:
     if isinstance(value, str):
         cell = parse_json(value) if value.lstrip().startswith(("{", "[")) else None
         if cell is None or cell.reason:
-            return redactor.text(value)
+            return redactor.text(text_without_named(value))
         value = cell.value
-    return None if value is None else canonical_json(redactor.json(value))
+    return _json(value, redactor)
+
+
+def _json(value: object, redactor: Redactor) -> str | None:
+    return None if value is None else canonical_json(redactor.json(without_named(value)))

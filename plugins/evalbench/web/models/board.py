@@ -6,13 +6,12 @@ from datetime import date, timedelta
 
 from evalbench.gate.decision import Verdict
 from evalbench.web.models.filters import filter_options, shown
-from evalbench.web.models.parts import FilterOptions, Filters, Standing
+from evalbench.web.models.parts import HELD_FIRST, FilterOptions, Filters, Standing
 from evalbench.web.models.standing import standings, subject_of
 from evalbench.web.store import AsOf, View
 from evalbench.web.tables import SUBJECT
 
 RECENT = timedelta(days=30)
-_ORDER = (Verdict.FAIL, Verdict.INSUFFICIENT_EVIDENCE, Verdict.PASS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ def _standings(view: View, day: date | None, limit: date) -> list[Standing]:
     """Every subject's decision of a date, or its newest one unless it is before the limit, as the board sorts them."""
     chosen = f"SELECT {SUBJECT}, run_date AS day FROM ({_chosen(day)}) WHERE run_date >= ?"
     found = standings(view, chosen, [limit])
-    return sorted(found, key=lambda row: (-row.day.toordinal(), _ORDER.index(row.verdict), row.subject))
+    return sorted(found, key=lambda row: (-row.day.toordinal(), HELD_FIRST.index(row.verdict), row.subject))
 
 
 def _chosen(day: date | None) -> str:

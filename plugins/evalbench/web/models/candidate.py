@@ -7,35 +7,26 @@ from datetime import date, datetime, timedelta
 
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
-from evalbench.web.models.checks import MOST_EVIDENCE, NAMED, check_of
+from evalbench.web.models.checks import NAMED, check_of
+from evalbench.web.models.decision_log import LogEntry, log_entries
 from evalbench.web.models.figures import Row
 from evalbench.web.models.parts import Check, DayMark, MissingError, SignalPoint, Standing
-from evalbench.web.models.series import CostPoint, DefinitionChange, PassPoint, cost_points, definition_changes
+from evalbench.web.models.series import (
+    LIMITED_BY,
+    CostPoint,
+    DateRow,
+    DefinitionChange,
+    PassPoint,
+    cost_points,
+    date_rows,
+    definition_changes,
+    limits_of,
+)
 from evalbench.web.models.standing import DATES_SHOWN, LOG_ORDER, brackets, sparks, standing_of
 from evalbench.web.store import AsOf, View
 from evalbench.web.tables import SUBJECT
 
-MOST_DATES = 400
-MOST_ENTRIES = 200
 _OF_SUBJECT = "product = ? AND suite = ? AND environment = ? AND candidate = ?"
-_MADE_WITH = (("policy_hash", "policy"), ("evidence_hash", "evidence"), ("code_version", "code"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogEntry:
-    """A decision of record. because: what differs from the entry it supersedes (`policy`, `evidence`, `code`)."""
-
-    log_id: str
-    day: date
-    decided_at: datetime
-    verdict: Verdict
-    decided_by: str | None
-    policy_name: str
-    policy_version: str
-    run_count: int
-    supersedes: str | None
-    because: tuple[str, ...]
-    current: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +49,25 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Most:
+    """How much there is of a subject at most; None: all. entries: of its log. evidence: trials behind each check."""
+
+    dates: int | None = None
+    entries: int | None = None
+    evidence: int | None = None
+
+
+ON_A_PAGE = Most(dates=400, entries=200, evidence=200)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One subject on one date.
 
     days: dates it was decided on, newest first. checks: all of them, in their order. signals, costs, pass_hat_k and
-    marks: over all dates up to the newest, oldest first, at most the last 400. changes: definition changes among those
-    dates, oldest first. log: newest first, at most 200 of log_total. runs: of the window of the date, newest first;
-    voided ones are in `standing.excluded`.
+    marks: over the last dates up to the newest, oldest first. limits: signal → date → limit, where the
+    policy of the date sets one. changes: definition changes among those dates, oldest first. log: newest first, the
+    first of log_total. runs: of the window of the date, newest first; voided ones are in `standing.excluded`.
     """
 
     as_of: AsOf
@@ -73,6 +76,7 @@ class Candidate:
     standing: Standing
     checks: tuple[Check, ...]
     signals: Mapping[str, tuple[SignalPoint, ...]]
+    limits: Mapping[str, Mapping[date, float]]
     costs: tuple[CostPoint, ...]
     pass_hat_k: tuple[PassPoint, ...]
     marks: tuple[DayMark, ...]
@@ -81,14 +85,19 @@ class Candidate:
     log_total: int
     runs: tuple[RunRow, ...]
 
+    @property
+    def dates(self) -> tuple[DateRow, ...]:
+        """Signals and costs date by date, oldest first."""
+        return date_rows(self.marks, self.signals, self.costs)
 
-def candidate(view: View, subject: Subject, day: date | None = None) -> Candidate:
+
+def candidate(view: View, subject: Subject, day: date | None = None, most: Most = ON_A_PAGE) -> Candidate:
     """One subject on its newest date, or on `day`. Raises MissingError when it was never decided, or not then."""
-    key = ("candidate", subject, day, view.as_of.now.date())
-    return replace(view.once(key, lambda: _candidate(view, subject, day)), as_of=view.as_of)
+    key = ("candidate", subject, day, most, view.as_of.now.date())
+    return replace(view.once(key, lambda: _candidate(view, subject, day, most)), as_of=view.as_of)
 
 
-def _candidate(view: View, subject: Subject, day: date | None) -> Candidate:
+def _candidate(view: View, subject: Subject, day: date | None, most: Most) -> Candidate:
     key = list(astuple(subject))
     decisions = view.rows(f"SELECT * FROM daily WHERE {_OF_SUBJECT} ORDER BY run_date", key)
     days = tuple(row["run_date"] for row in reversed(decisions))
@@ -100,7 +109,7 @@ def _candidate(view: View, subject: Subject, day: date | None) -> Candidate:
     )
     log = view.rows(f"SELECT * FROM decision_log WHERE {_OF_SUBJECT} ORDER BY {LOG_ORDER}", key)
     history = [row for row in decisions if row["run_date"] <= chosen][-DATES_SHOWN:]
-    checks, evidence = _checks(view, history[-1])
+    checks, evidence = _checks(view, history[-1], most.evidence)
     decided_by = next((row for row in checks if row["check_name"] == history[-1]["decided_by"]), None)
     standing = standing_of(
         view,
@@ -110,8 +119,7 @@ def _candidate(view: View, subject: Subject, day: date | None) -> Candidate:
         evidence[decided_by["check_number"]][:NAMED] if decided_by is not None else [],
         [row for row in log if row["run_date"] == chosen],
     )
-    shown = decisions[-MOST_DATES:]
-    newest_first = sorted(log, key=lambda row: (row["decided_at"], row["run_date"], row["log_id"]), reverse=True)
+    shown = decisions if most.dates is None else decisions[-most.dates :]
     return Candidate(
         as_of=view.as_of,
         subject=subject,
@@ -119,11 +127,12 @@ def _candidate(view: View, subject: Subject, day: date | None) -> Candidate:
         standing=standing,
         checks=tuple(check_of(row, evidence[row["check_number"]]) for row in checks),
         signals=sparks(row for row in signals if row["run_date"] >= shown[0]["run_date"]),
+        limits=_limits(view, key),
         costs=cost_points(shown, signals),
         pass_hat_k=tuple(PassPoint(day=row["run_date"], brackets=brackets(row["pass_hat_k"])) for row in shown),
         marks=tuple(DayMark(day=row["run_date"], decision=Verdict(row["decision"])) for row in shown),
         changes=definition_changes(shown, view.rows(f"SELECT * FROM measured_with WHERE {_OF_SUBJECT}", key)),
-        log=tuple(_entry(row, log, decisions) for row in newest_first[:MOST_ENTRIES]),
+        log=log_entries(log, decisions)[: most.entries],
         log_total=len(log),
         runs=_runs(view, standing),
     )
@@ -138,41 +147,29 @@ def _chosen(subject: Subject, days: Sequence[date], day: date | None) -> date:
     return day or days[0]
 
 
-def _checks(view: View, decision: Row) -> tuple[list[Row], dict[int, list[Row]]]:
-    """Rows of `gate_checks` in their order, and by check number the first rows of `gate_evidence`."""
+def _checks(view: View, decision: Row, most: int | None) -> tuple[list[Row], dict[int, list[Row]]]:
+    """Rows of `gate_checks` in their order, and by check number their rows of `gate_evidence`, or the first `most`."""
     key = [decision["run_date"], *(decision[name] for name in (*SUBJECT.split(", "), "policy_hash"))]
     of_decision = f"run_date = ? AND {_OF_SUBJECT} AND policy_hash = ?"
     checks: list[Row] = [*view.rows(f"SELECT * FROM gate_checks WHERE {of_decision} ORDER BY check_number", key)]
     behind: dict[int, list[Row]] = defaultdict(list)
     for found in view.rows(
-        f"SELECT * FROM gate_evidence WHERE {of_decision} AND evidence_number < {MOST_EVIDENCE}"
+        f"SELECT * FROM gate_evidence WHERE {of_decision} AND coalesce(evidence_number < ?, true)"
         " ORDER BY check_number, evidence_number",
-        key,
+        [*key, most],
     ):
         behind[found["check_number"]].append(found)
     return checks, behind
 
 
-def _entry(row: Row, log: Sequence[Row], decisions: Sequence[Row]) -> LogEntry:
-    superseded = next((found for found in log if found["log_id"] == row["supersedes"]), None)
-    current = next((found for found in decisions if found["run_date"] == row["run_date"]), None)
-    return LogEntry(
-        log_id=row["log_id"],
-        day=row["run_date"],
-        decided_at=row["decided_at"],
-        verdict=Verdict(row["decision"]),
-        decided_by=row["decided_by"],
-        policy_name=row["policy_name"],
-        policy_version=row["policy_version"],
-        run_count=row["run_count"],
-        supersedes=row["supersedes"],
-        because=() if superseded is None else _differences(row, superseded),
-        current=current is not None and not _differences(row, current),
+def _limits(view: View, key: Sequence[object]) -> Mapping[str, Mapping[date, float]]:
+    """The same whichever date is looked at, so asked for once."""
+    asked = (
+        f"SELECT run_date, check_name, limit_value FROM gate_checks JOIN daily USING ({SUBJECT}, run_date, policy_hash)"
+        f" WHERE {_OF_SUBJECT} AND list_contains(?, check_name) AND limit_value IS NOT NULL"
     )
-
-
-def _differences(row: Row, other: Row) -> tuple[str, ...]:
-    return tuple(what for name, what in _MADE_WITH if row[name] != other[name])
+    params = [*key, list(LIMITED_BY.values())]
+    return view.once(("limits", *key), lambda: limits_of(view.rows(asked, params)))
 
 
 def _runs(view: View, standing: Standing) -> tuple[RunRow, ...]:

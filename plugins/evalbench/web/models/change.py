@@ -14,6 +14,13 @@ DEFINITIONS = (
     ("baseline", "baseline"),
 )
 """Columns of `decisions` that say what a decision was made with."""
+NAMED_BY = (("policy_hash", "policy"), ("evidence_hash", "evidence"), ("code_version", "code"))
+"""Columns of `decisions` and `decision_log` that, on one date of one subject, make a decision another one."""
+
+
+def differences(row: Row, other: Row) -> tuple[str, ...]:
+    """What makes them different decisions; empty where one is the other's entry on record."""
+    return tuple(what for name, what in NAMED_BY if row[name] != other[name])
 
 
 def change_of(row: Row, before: Row | None, log: Sequence[Row]) -> Change:

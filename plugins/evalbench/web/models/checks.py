@@ -6,7 +6,6 @@ from evalbench.gate.wording import trial_name
 from evalbench.web.models.figures import Row, number
 from evalbench.web.models.parts import STAGE_LABELS, Check, Deciding, EvidenceRow, TrialLink
 
-MOST_EVIDENCE = 200
 NAMED = 5
 ALL_HOLD = "Every check holds at both ends: permitted within its scope."
 

@@ -9,10 +9,10 @@ from evalbench.web.models.figures import Row
 from evalbench.web.models.filters import condition, filter_options
 from evalbench.web.models.parts import FilterOptions, Filters, TrialLink
 from evalbench.web.models.standing import subject_of
+from evalbench.web.models.trial_rows import PRAISED
 from evalbench.web.store import AsOf, View
 
-MOST = 500
-_PRAISED = "quality >= 0.8"
+_PRAISED = f"quality >= {PRAISED}"
 _PRAISED_UNVERIFIED = f"{_PRAISED} AND outcome <> 'verified' AND NOT waiting"
 """As in the view contradictions."""
 _COUNTS = f"""
@@ -43,7 +43,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradictions:
-    """Worst first: failed before unavailable, newest date first, then by subject and trial; at most 500 of total.
+    """Worst first: failed before unavailable, newest date first, then by subject and trial; the first of total.
 
     graded: trials with a quality among those asked about; praised: of those, 0.8 or more; failed, unavailable: total by
     outcome. nothing: why there is no row, in a sentence; None when there are some.
@@ -61,14 +61,14 @@ class Contradictions:
     nothing: str | None
 
 
-def contradictions(view: View, filters: Filters) -> Contradictions:
-    """The contradictions of a view of the lake."""
+def contradictions(view: View, filters: Filters, most: int | None = None) -> Contradictions:
+    """The contradictions of a view of the lake, all of them or the first `most`."""
     asked, params = condition(filters, model=False)
     if filters.model is not None:
         asked, params = f"{asked} AND run_id IN ({_RUNS_OF_MODEL})", [*params, filters.model]
     counts = view.rows(f"SELECT {_COUNTS} FROM judged WHERE {asked}", params)[0]
     rows = view.rows(
-        f"SELECT * FROM judged WHERE {asked} AND {_PRAISED_UNVERIFIED} ORDER BY {_ORDER} LIMIT {MOST}", params
+        f"SELECT * FROM judged WHERE {asked} AND {_PRAISED_UNVERIFIED} ORDER BY {_ORDER} LIMIT ?", [*params, most]
     )
     total = counts["failed"] + counts["unavailable"]
     return Contradictions(

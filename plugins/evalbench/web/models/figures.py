@@ -38,14 +38,14 @@ def signal_figure(row: Row, trials: int) -> SignalFigure:
         name=row["signal"],
         label=SIGNAL_LABELS[row["signal"]],
         unit=row["unit"],
-        value=_value(row),
+        value=value_of(row),
         numerator=number(row["numerator"]),
         denominator=row["denominator"],
         left_out=left_out,
         left_out_total=row["left_out_total"],
         ci95=_interval(row),
         beside=beside,
-        reason=_reason(row),
+        reason=reason_of(row),
         covered=coverage.covered,
         population=coverage.population,
         counted=coverage.counted,
@@ -57,12 +57,12 @@ def signal_point(row: Row) -> SignalPoint:
     return SignalPoint(
         day=row["run_date"],
         decision=Verdict(row["decision"]),
-        value=_value(row),
+        value=value_of(row),
         numerator=number(row["numerator"]),
         denominator=row["denominator"],
         left_out_total=row["left_out_total"],
         ci95=_interval(row),
-        reason=_reason(row),
+        reason=reason_of(row),
     )
 
 
@@ -71,7 +71,8 @@ def number(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _value(row: Row) -> float | None:
+def value_of(row: Row) -> float | None:
+    """What a row of `signals` comes to; None over nothing."""
     if row["numerator"] is None or not row["denominator"]:
         return None
     return float(row["numerator"] / row["denominator"])
@@ -81,7 +82,8 @@ def _interval(row: Row) -> tuple[float, float] | None:
     return None if row["ci95_low"] is None else (row["ci95_low"], row["ci95_high"])
 
 
-def _reason(row: Row) -> str | None:
+def reason_of(row: Row) -> str | None:
+    """Why a row of `signals` comes to nothing; None where it doesn't."""
     if row["numerator"] is None:
         return _OF_NOTHING
     return None if row["denominator"] else _OVER_NOTHING[row["signal"]]

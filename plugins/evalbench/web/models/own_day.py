@@ -1,14 +1,17 @@
 """A run as the lake holds it, and the decision of its own day, under whose policy it is judged."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from evalbench.errors import PipelineError
 from evalbench.gate.case import Subject
 from evalbench.judged import JudgedTrial, judge_run
 from evalbench.ledger import ScoredRun
 from evalbench.policy import Policy
+from evalbench.sinks.parquet import partition_path
+from evalbench.tables import table_named
 from evalbench.web.models.figures import Row
 from evalbench.web.models.parts import MissingError
 from evalbench.web.models.standing import subject_of
@@ -35,13 +38,16 @@ class OwnDay:
 
 
 def own_day(view: View, run_id: str) -> OwnDay:
-    """A run and its own day. Raises MissingError when the tables have no run of that id."""
+    """A run and its own day.
+
+    Raises MissingError when the tables have no run of that id, PipelineError when they have it and no decision.
+    """
     found = view.rows("SELECT * FROM runs WHERE run_id = ? ORDER BY run_date DESC LIMIT 1", [run_id])
     if not found:
         raise MissingError(_why_not(view, run_id))
     run, subject = found[0], subject_of(found[0])
     key = [subject.product, subject.suite, subject.environment, subject.candidate, run["run_date"]]
-    (decision,) = view.rows(f"SELECT * FROM daily WHERE {_OF_DAY}", key)
+    decision = _only(view, "decisions", run["run_date"], view.rows(f"SELECT * FROM daily WHERE {_OF_DAY}", key))
     policy = policy_of(view, decision)
     facts, scored, reason = _facts(view, run)
     judged = judge_run(scored, policy, decision["as_of"]) if scored is not None else ()
@@ -58,14 +64,24 @@ def own_day(view: View, run_id: str) -> OwnDay:
 
 
 def policy_of(view: View, decision: Row) -> Policy:
-    """The policy of a decision, as it was published with it."""
-    (row,) = view.rows(
-        "SELECT policy_json FROM policies WHERE run_date = ? AND policy_hash = ?",
-        [decision["run_date"], decision["policy_hash"]],
+    """The policy of a decision, as it was published with it. Raises PipelineError when it wasn't."""
+    day = decision["run_date"]
+    found = view.rows(
+        "SELECT policy_json FROM policies WHERE run_date = ? AND policy_hash = ?", [day, decision["policy_hash"]]
     )
+    row = _only(view, "policies", day, found)
     meaning = json.loads(row["policy_json"])
     schema = meaning.pop("schema_version")
     return Policy.model_validate({**meaning, "schema": schema})
+
+
+def _only(view: View, table: str, day: date, rows: Sequence[Row]) -> Row:
+    """The one row that every published run has there."""
+    if len(rows) != 1:
+        path = partition_path(table_named(table), day)
+        said = f"{view.lake}/{path}: {len(rows)} rows about a run of that date, where there must be one"
+        raise PipelineError(f"{said}; delete the file and run the pipeline again")
+    return rows[0]
 
 
 def _facts(view: View, run: Row) -> tuple[str | None, ScoredRun | None, str | None]:

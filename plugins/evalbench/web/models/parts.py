@@ -30,6 +30,8 @@ VERDICT_LABELS = {
     Verdict.INSUFFICIENT_EVIDENCE: "Lacks evidence",
 }
 """What a decision means for a release; the word of record is the verdict itself."""
+HELD_FIRST = (Verdict.FAIL, Verdict.INSUFFICIENT_EVIDENCE, Verdict.PASS)
+"""How decisions of one date are sorted."""
 
 
 class MissingError(LookupError):
@@ -129,7 +131,7 @@ class Check:
     not_evaluated, not_used or refused. fired: it holds the release; proven: even the best end breaches the limit.
     observed, best, worst, limit: in `unit` (share, count, USD, seconds, tokens, …); None where there is nothing to
     divide, or, for worst with worst_unbounded, where no bound exists. numerator, denominator: the raw counts.
-    reason: one sentence. evidence: the trials behind it, at most 200 of evidence_total.
+    reason: one sentence. evidence: the trials behind it, the first of evidence_total.
     """
 
     number: int
@@ -211,17 +213,18 @@ class Excluded:
 class Standing:
     """One subject's decision on one date, with all that a line of the board shows.
 
-    verdict: the word of record; label: what it means for a release. provisional: the UTC day isn't over. age_days: days
-    from the date to the clock's; behind_days: days from the date to the newest run of the whole lake (0: the newest).
-    model, dataset_version: None where the runs name none. signals: the five, in order. marks: decisions of the last
-    dates, oldest first, this one last; sparks: signal name → its points over the same dates. pass_hat_k: k → bracket.
+    verdict: the word; label: what it means for a release. not_of_record: why it isn't of record, in words; None where
+    it is. age_days: days from the date to the clock's; behind_days: days from the date to the newest run of the whole
+    lake (0: the newest). model, dataset_version: None where the runs name none. signals: the five, in order. marks:
+    decisions of the last dates, oldest first, this one last; sparks: signal name → its points over the same dates.
+    pass_hat_k: k → bracket.
     """
 
     subject: Subject
     day: date
     verdict: Verdict
     label: str
-    provisional: bool
+    not_of_record: str | None
     age_days: int
     behind_days: int
     policy_name: str
@@ -245,3 +248,8 @@ class Standing:
     sparks: Mapping[str, tuple[SignalPoint, ...]] = field(default_factory=dict)
     attested: tuple[str, ...] = ()
     excluded: tuple[Excluded, ...] = ()
+
+    @property
+    def provisional(self) -> bool:
+        """Whether it may still become another one before it goes on record."""
+        return self.not_of_record is not None

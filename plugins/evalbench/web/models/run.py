@@ -8,17 +8,12 @@ from datetime import date, datetime
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
 from evalbench.web.models.figures import Row, number
+from evalbench.web.models.misleading import ClaimRow, DefectRow, FindingRow, claims_of, defects_of, findings_of
 from evalbench.web.models.own_day import OwnDay, own_day
 from evalbench.web.models.run_parts import (
-    ClaimRow,
-    DefectRow,
-    FindingRow,
     GeneralScoreRow,
     HealthRow,
     MetricRow,
-    claims_of,
-    defects_of,
-    findings_of,
     general_score_of,
     health_of,
     measured_health,
@@ -42,13 +37,18 @@ _IDENTITY = {
     "requester": "Requested by",
     "baseline": "Baseline it names",
 }
+_NO_SUMMARY: Row = {
+    **dict.fromkeys(("text", "summary_model", "calls", "tokens_in", "tokens_out", "tokens_thinking", "cost_usd")),
+    "state": "none",
+    "reason": "none was published with this run",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummaryText:
     """Text about the run; advisory. text None: reason says why. state: generated, offline, rejected, … or none.
 
-    tokens and cost_usd (US dollars): None where nothing was counted or priced. model: None when none was asked.
+    calls, tokens and cost_usd (US dollars): None where nothing was counted or priced. model: None when none was asked.
     """
 
     state: str
@@ -79,8 +79,8 @@ class RunPage:
     identity: label → value as the run's own files name it, None where they don't. labels: of run.yaml. plan_source:
     manifest, evalset, or observed (no plan was reachable, so nothing missing can be seen). open_ended: nobody knows how
     many trials are missing. content: sha256 of the directory.
-    trials: by task and number, at most 1000 of trials_total. defect_codes: code → how many; defects: at most 200 of
-    them. unattached: score rows that name no trial. policy_name: whose thresholds metrics are counted with.
+    trials: by task and number, the first of trials_total. defect_codes: code → how many; defects: the first of them.
+    unattached: score rows that name no trial. policy_name: whose thresholds metrics are counted with.
     facts_reason: why general score, metrics, health, claims, findings and defects are missing (the facts are gone or
     damaged), None when they are here.
     """
@@ -121,12 +121,15 @@ class RunPage:
     facts_reason: str | None
 
 
-def run_page(view: View, run_id: str) -> RunPage:
-    """One run. Raises MissingError when the tables have none of that id."""
+def run_page(view: View, run_id: str, *, trials: int | None = None, defects: int | None = None) -> RunPage:
+    """One run. Raises MissingError when the tables have none of that id.
+
+    trials, defects: how many of them at most; None: all.
+    """
     found = own_day(view, run_id)
     row = found.run
     taken = {name: row[name] for name in _TAKEN}
-    trials, total = trial_rows(view, found)
+    rows, total = trial_rows(view, found, trials)
     health = measured_health(found)
     return RunPage(
         **taken,
@@ -144,8 +147,8 @@ def run_page(view: View, run_id: str) -> RunPage:
         claims=claims_of(found.scored),
         findings=findings_of(found.scored, health),
         defect_codes=json.loads(row["defect_codes"]),
-        defects=defects_of(found.scored),
-        trials=trials,
+        defects=defects_of(found.scored, defects),
+        trials=rows,
         trials_total=total,
         facts_reason=found.facts_reason,
     )
@@ -167,7 +170,7 @@ def _pooled_by(view: View, found: OwnDay) -> tuple[PooledBy, ...]:
 
 def _summary(view: View, run: Row) -> RunSummaryText:
     rows = view.rows("SELECT * FROM summaries WHERE run_id = ? AND run_date = ?", [run["run_id"], run["run_date"]])
-    (row,) = rows
+    row = rows[0] if rows else _NO_SUMMARY
     return RunSummaryText(
         state=row["state"],
         text=row["text"],

@@ -11,7 +11,6 @@ from evalbench.web.models.standing import subject_of
 from evalbench.web.store import AsOf, View
 from evalbench.web.tables import SUBJECT
 
-MOST = 50
 _RUNS = """
     SELECT *, count(*) OVER () AS total FROM runs WHERE contains(lower(run_id), lower(?)) ORDER BY run_date DESC, run_id
 """
@@ -45,7 +44,7 @@ class TaskHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Newest first, at most 50 of each; totals beside. Upper and lower case are the same. Nothing for a blank text."""
+    """Newest first, the first of each; totals beside. Upper and lower case are the same. Nothing for a blank text."""
 
     as_of: AsOf
     text: str
@@ -55,11 +54,11 @@ class Search:
     tasks_total: int
 
 
-def search(view: View, text: str) -> Search:
-    """What contains a text, blanks around it left out."""
+def search(view: View, text: str, most: int | None = None) -> Search:
+    """What contains a text, blanks around it left out: all of it, or the first `most` runs and tasks."""
     wanted = text.strip()
-    runs = _rows(view, _RUNS, wanted)
-    tasks = _rows(view, _TASKS, wanted)
+    runs = _rows(view, _RUNS, wanted, most)
+    tasks = _rows(view, _TASKS, wanted, most)
     return Search(
         as_of=view.as_of,
         text=wanted,
@@ -78,5 +77,5 @@ def search(view: View, text: str) -> Search:
     )
 
 
-def _rows(view: View, sql: str, text: str) -> list[dict[str, Any]]:
-    return view.rows(f"{sql} LIMIT {MOST}", [text]) if text else []
+def _rows(view: View, sql: str, text: str, most: int | None) -> list[dict[str, Any]]:
+    return view.rows(f"{sql} LIMIT ?", [text, most]) if text else []

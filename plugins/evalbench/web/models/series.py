@@ -8,7 +8,8 @@ from datetime import date
 from itertools import pairwise
 
 from evalbench.repeats import Bracket
-from evalbench.web.models.figures import Row, number
+from evalbench.web.models.figures import Row, number, reason_of, value_of
+from evalbench.web.models.parts import DayMark, SignalPoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,22 @@ class DefinitionChange:
     after: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DateRow:
+    """Everything of one date. signals: by name, None for one that wasn't published for it; cost likewise."""
+
+    mark: DayMark
+    signals: Mapping[str, SignalPoint | None]
+    cost: CostPoint | None
+
+
+LIMITED_BY = {
+    "useful_progress": "floor.progress",
+    "effect_integrity": "floor.effect_integrity",
+    "cost_per_verified_outcome": "floor.budget",
+    "false_success": "false_success",
+}
+"""The check that limits a signal, where one does."""
 _COST = "cost_per_verified_outcome"
 _WHAT = (
     ("policy_hash", "policy"),
@@ -73,18 +90,42 @@ def cost_points(decisions: Iterable[Row], signals: Iterable[Row]) -> tuple[CostP
 
 def _cost(decision: Row, signal: Row) -> CostPoint:
     covered, usd = json.loads(signal["beside"])["covered_trials"], number(signal["numerator"])
-    verified = signal["denominator"]
     return CostPoint(
         day=decision["run_date"],
         covered_usd=usd,
         covered_trials=covered,
         uncovered_trials=signal["left_out_total"],
         planned_trials=decision["planned"],
-        verified=verified,
+        verified=signal["denominator"],
         per_trial=None if usd is None or not covered else usd / covered,
-        per_verified=None if usd is None or not verified else usd / verified,
-        reason="no trial has a bill" if usd is None else None if verified else "no outcome was verified",
+        per_verified=value_of(signal),
+        reason=reason_of(signal),
     )
+
+
+def date_rows(
+    marks: Iterable[DayMark], signals: Mapping[str, Iterable[SignalPoint]], costs: Iterable[CostPoint]
+) -> tuple[DateRow, ...]:
+    """A row per mark, with what the series have of its date."""
+    points = {name: {point.day: point for point in series} for name, series in signals.items()}
+    of_day = {cost.day: cost for cost in costs}
+    return tuple(
+        DateRow(
+            mark=mark,
+            signals={name: series.get(mark.day) for name, series in points.items()},
+            cost=of_day.get(mark.day),
+        )
+        for mark in marks
+    )
+
+
+def limits_of(checks: Iterable[Row]) -> Mapping[str, Mapping[date, float]]:
+    """Signal → date → limit, of rows of `gate_checks` of one subject that have one."""
+    found: dict[str, dict[date, float]] = {name: {} for name in LIMITED_BY}
+    limits = {check: found[name] for name, check in LIMITED_BY.items()}
+    for row in checks:
+        limits[row["check_name"]][row["run_date"]] = float(row["limit_value"])
+    return found
 
 
 def definition_changes(decisions: Sequence[Row], measured_with: Iterable[Row]) -> tuple[DefinitionChange, ...]:

@@ -11,7 +11,7 @@ from evalbench.gate.decision import Verdict
 from evalbench.repeats import Bracket
 from evalbench.report import is_provisional
 from evalbench.signals import Funnel
-from evalbench.web.models.change import change_of
+from evalbench.web.models.change import change_of, differences
 from evalbench.web.models.checks import NAMED, deciding
 from evalbench.web.models.figures import Row, signal_figure, signal_point
 from evalbench.web.models.parts import (
@@ -30,6 +30,8 @@ DATES_SHOWN = 30
 """Dates of a sparkline."""
 LOG_ORDER = "supersedes IS NOT NULL, decided_at, log_id"
 """Of entries of the decision log: of each date the first one first."""
+DAY_NOT_OVER = "provisional: the day isn't over"
+DECIDED_EARLY = "not of record: decided before its day was over"
 _BEFORE = f"""
     before AS (
         SELECT daily.* FROM daily JOIN chosen USING ({SUBJECT})
@@ -127,7 +129,7 @@ def standing_of(
         day=day,
         verdict=verdict,
         label=VERDICT_LABELS[verdict],
-        provisional=is_provisional(day, today),
+        not_of_record=_not_of_record(row, log, today),
         age_days=(today - day).days,
         behind_days=((view.as_of.newest_run or day) - day).days,
         policy_name=row["policy_name"],
@@ -152,6 +154,16 @@ def standing_of(
         attested=tuple(json.loads(row["attested"])),
         excluded=_excluded(row["excluded"]),
     )
+
+
+def _not_of_record(decision: Row, log: Iterable[Row], today: date) -> str | None:
+    """Every decision of a day that was over when it was published has an entry: without one, it was published before.
+
+    A decision that came back to what was on record keeps that entry, though another one was logged after it.
+    """
+    if is_provisional(decision["run_date"], today):
+        return DAY_NOT_OVER
+    return DECIDED_EARLY if all(differences(entry, decision) for entry in log) else None
 
 
 def _figures(decision: Row, signals: Iterable[Row]) -> tuple[SignalFigure, ...]:

@@ -33,8 +33,11 @@ from evalbench.web.models.trial_parts import (
 )
 from evalbench.web.models.trial_rows import contradicts
 from evalbench.web.store import AsOf, View
+from evalbench.words import spaced
 
-NOT_KEPT = "none is kept: EVALBENCH_TRANSCRIPT_DAYS was 0 when this run was read, or those days are over"
+NOT_KEPT = (
+    "none is kept: EVALBENCH_TRANSCRIPT_DAYS wasn't set, or was 0, when this run was read, or those days are over"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,7 @@ class TrialPage:
     (0.8 or more) and not verified. progress: None when windows were not recorded, else active, with_delta, waiting,
     stale. effects: recorded and silent ones, None with effects_reason when nothing speaks of them. siblings: the task's
     other trials in the run. forbidden_calls: calls of tools that policy or task forbid. transcript: None, or without
-    messages: then transcript_reason says why.
+    messages: then transcript_reason says why, in words.
     """
 
     as_of: AsOf
@@ -144,10 +147,12 @@ def _transcript(view: View, found: OwnDay, task_id: str, trial: int) -> tuple[Tr
     if found.facts is None:
         return None, found.facts_reason
     try:
-        kept = read_transcript(view.lake, found.facts, task_id, trial)
+        kept = read_transcript(view.lake, found.facts, task_id, trial, view.as_of.now.date())
     except PipelineError as error:
         return None, str(error)
-    return (None, NOT_KEPT) if kept is None else (kept, kept.reason)
+    if kept is None:
+        return None, NOT_KEPT
+    return kept, None if kept.reason is None else spaced(kept.reason)
 
 
 def _named_by(view: View, run_id: str, task_id: str, trial: int) -> tuple[NamedBy, ...]:

@@ -11,7 +11,6 @@ from evalbench.web.models.own_day import OwnDay
 from evalbench.web.models.parts import TrialLink
 from evalbench.web.store import View
 
-MOST_TRIALS = 1000
 PRAISED = 0.8
 """Quality from which on an outcome that isn't verified is a contradiction, as in the view contradictions."""
 
@@ -44,18 +43,18 @@ class TrialRow:
     contradiction: bool
 
 
-def trial_rows(view: View, found: OwnDay) -> tuple[tuple[TrialRow, ...], int]:
-    """The first trials of a run by task and number, and how many it has."""
+def trial_rows(view: View, found: OwnDay, most: int | None) -> tuple[tuple[TrialRow, ...], int]:
+    """The trials of a run by task and number, or the first `most`; and how many it has."""
     rows = view.rows(
-        "SELECT trials.*, judged.declared, judged.outcome, judged.waiting, judged.quality"
+        "SELECT trials.*, judged.declared, judged.outcome, judged.waiting, judged.quality, count(*) OVER () AS total"
         " FROM trials LEFT JOIN judged ON judged.run_date = trials.run_date AND judged.run_id = trials.run_id"
         " AND judged.task_id = trials.task_id AND judged.trial = trials.trial AND judged.policy_hash = ?"
         " WHERE trials.run_id = ? AND trials.run_date = ?"
-        " ORDER BY trials.task_id, trials.trial NULLS LAST, trials.missing_number",
-        [found.decision["policy_hash"], found.run["run_id"], found.run["run_date"]],
+        " ORDER BY trials.task_id, trials.trial NULLS LAST, trials.missing_number LIMIT ?",
+        [found.decision["policy_hash"], found.run["run_id"], found.run["run_date"], most],
     )
-    shown = rows[:MOST_TRIALS]
-    return tuple(_trial(row, found.judged.get((row["task_id"], row["trial"]))) for row in shown), len(rows)
+    shown = tuple(_trial(row, found.judged.get((row["task_id"], row["trial"]))) for row in rows)
+    return shown, rows[0]["total"] if rows else 0
 
 
 def _trial(row: Row, judged: JudgedTrial | None) -> TrialRow:

@@ -27,10 +27,18 @@
 
 // Tables that can be sorted: by number where every cell has one, else by text; what is absent always comes last.
 (function () {
+  const nothing = "\u2013";
+  function at(row, column) {
+    let end = 0;
+    return Array.from(row.cells).find(function (cell) { return column < (end += cell.colSpan); });
+  }
+  // A cell over several columns says why there is nothing in any of them.
   function key(row, column) {
-    const cell = row.children[column];
-    const value = cell.dataset.value;
-    return value === undefined ? cell.textContent.trim() : value;
+    const cell = at(row, column);
+    if (!cell || cell.colSpan > 1) return "";
+    if (cell.dataset.value !== undefined) return cell.dataset.value;
+    const text = cell.textContent.trim();
+    return text === nothing ? "" : text.replace(/(\d),(?=\d{3})/g, "$1");
   }
   function compare(a, b, numbers, way) {
     if (a === "" || b === "") return a === b ? 0 : a === "" ? 1 : -1;

@@ -1,0 +1,94 @@
+"""The tables of the run page as CSV files, whole."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from types import MappingProxyType
+
+from evalbench.web.csv_text import csv_text
+from evalbench.web.models.places import Place
+from evalbench.web.models.run import RunPage, run_page
+from evalbench.web.models.run_parts import HealthRow, MetricRow
+from evalbench.web.pages import Given, required
+from evalbench.web.store import View
+
+TRIAL = (
+    "recorded", "status", "declared", "outcome", "outcome_reason", "waiting", "quality", "effects", "calls",
+    "expected", "cost_usd", "cost_state", "duration_s", "contradiction",
+)  # fmt: skip
+CLAIM = (
+    "metric", "claimed_score", "claimed_correct", "claimed_total", "reads_as", "value", "denominator", "passed",
+    "unavailable", "misleading", "why",
+)  # fmt: skip
+METRIC = tuple(field.name for field in fields(MetricRow))
+HEALTH = ("n", "at_maximum", "variance", "never_varied", "judged", "agreeing")
+
+
+def _trials(page: RunPage) -> str:
+    rows = ((page.run_id, row.link.task_id, row.link.trial, *(getattr(row, n) for n in TRIAL)) for row in page.trials)
+    return csv_text(("run_id", "task_id", "trial", *TRIAL), rows)
+
+
+def _findings(page: RunPage) -> str:
+    rows = (
+        (page.run_id, row.kind, row.code, row.about, row.count, row.message, [_said(place) for place in row.places])
+        for row in page.findings
+    )
+    return csv_text(("run_id", "kind", "code", "about", "count", "message", "first_places"), rows)
+
+
+def _claims(page: RunPage) -> str:
+    rows = ((page.run_id, *(getattr(row, name) for name in CLAIM), _said(row.place)) for row in page.claims)
+    return csv_text(("run_id", *CLAIM, "place"), rows)
+
+
+def _metrics(page: RunPage) -> str:
+    """Metrics with their health; that of a metric without a row isn't known."""
+    health: dict[str, HealthRow] = {row.name: row for row in page.health}
+    rows = (
+        (
+            page.run_id,
+            *(getattr(row, name) for name in METRIC),
+            *(getattr(health.get(row.name), name, None) for name in HEALTH),
+        )
+        for row in page.metrics
+    )
+    return csv_text(("run_id", *METRIC, *HEALTH), rows)
+
+
+def _defects(page: RunPage) -> str:
+    rows = (
+        (
+            page.run_id,
+            row.code,
+            row.message,
+            None if row.task is None else row.task.task_id,
+            None if row.task is None else row.task.trial,
+            _said(row.place),
+        )
+        for row in page.defects
+    )
+    return csv_text(("run_id", "code", "message", "task_id", "trial", "place"), rows)
+
+
+def _said(place: Place | None) -> str | None:
+    """`trials.jsonl line 4, outcome`."""
+    if place is None:
+        return None
+    row = "" if place.row is None else f" {place.unit} {place.row}"
+    return f"{place.file}{row}" + ("" if place.field is None else f", {place.field}")
+
+
+def _of_run(file: Callable[[RunPage], str]) -> Callable[[View, Given], str]:
+    return lambda view, given: file(run_page(view, required(given, "run_id")))
+
+
+RUN: Mapping[str, Callable[[View, Given], str]] = MappingProxyType(
+    {
+        "trials": _of_run(_trials),
+        "findings": _of_run(_findings),
+        "claims": _of_run(_claims),
+        "metrics": _of_run(_metrics),
+        "defects": _of_run(_defects),
+    }
+)
+"""Name of the download → its text."""
