@@ -1,6 +1,8 @@
 """What the pages show: the report's numbers over the same lake, every absence with its reason, nothing invented."""
 
+import csv
 import hashlib
+import io
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -25,6 +27,7 @@ from evalbench.ledger import ExpectedCall, ToolCall
 from evalbench.sinks.parquet import partition_path
 from evalbench.storage import LocalStorage
 from evalbench.tables import table_named
+from evalbench.web.csv_files import DOWNLOADS
 from evalbench.web.links import Links
 from evalbench.web.models.alignment import AlignedRow, Mark, align
 from evalbench.web.models.board import board
@@ -867,8 +870,32 @@ def test_the_newest_look_at_everything_tells_how_things_stand(tmp_path: Path) ->
     ]
 
 
+def test_a_trial_is_taken_along_as_files(view: View) -> None:
+    """Its tools side by side, its effects with their receipts and its verdicts, each row with the trial it is of."""
+    trial = {"run_id": "inversion-fast-v2", "task_id": "t4", "trial": "0"}
+    tools, effects, verdicts = (
+        list(csv.DictReader(io.StringIO(DOWNLOADS[name](view, trial), newline="")))
+        for name in ("tools", "effects", "verdicts")
+    )
+    assert [
+        ("matched", "1", "crm__lookup_customer", "1", "crm__lookup_customer", "success"),
+        ("matched", "2", "billing__search_invoices", "2", "billing__search_invoices", "success"),
+        ("extra", "", "", "3", "billing__adjust_balance", "success"),
+        ("missing", "3", "approvals__open_request", "", "", ""),
+    ] == [
+        tuple(
+            row[name]
+            for name in ("comparison", "expected_number", "expected_tool", "called_number", "called_tool", "status")
+        )
+        for row in tools
+    ]
+    assert [("verified", "billing:customers/C-3175/balance")] == [(row["state"], row["destination"]) for row in effects]
+    assert "trials.jsonl line 4" == next(row["place"] for row in verdicts if row["name"] == "reply_rubric")
+    assert all(trial.items() <= row.items() for row in (*tools, *effects, *verdicts))
+
+
 def test_search_finds_runs_and_tasks(view: View) -> None:
-    """By a part of their name in any case, newest first, as many as asked for, with how many there are."""
+    """By a part of their name in any case, newest first, with how many there are."""
     found = search(view, "  TAU-airline ")
     assert (50, 50, 0) == (len(found.tasks), found.tasks_total, found.runs_total)
     assert all(4 == task.trials for task in found.tasks)

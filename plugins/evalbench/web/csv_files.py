@@ -9,6 +9,8 @@ from evalbench.web.csv_candidate import CANDIDATE
 from evalbench.web.csv_rows import FIGURE, SUBJECT, figure_cells, records, subject_cells
 from evalbench.web.csv_run import RUN
 from evalbench.web.csv_text import csv_text
+from evalbench.web.csv_trial import TRIAL
+from evalbench.web.marks import STEPS
 from evalbench.web.models.board import board
 from evalbench.web.models.contradictions import contradictions
 from evalbench.web.models.executions import Execution, executions_of
@@ -32,7 +34,6 @@ def _board(view: View, given: Given) -> str:
     facts = (
         "decision", "provisional", "not_of_record", "decided_by", "proven", "why", "flip", "changed", "policy", "runs",
     )  # fmt: skip
-    funnel = ("planned", "started", "ended", "declared", "judged", "verified")
     signals = (f"{name}_{part}" for name in SIGNAL_LABELS for part in FIGURE)
     rows = []
     for row in page.rows:
@@ -41,11 +42,11 @@ def _board(view: View, given: Given) -> str:
             (
                 row.day, *subject_cells(row.subject), row.verdict, row.provisional, row.not_of_record,
                 row.deciding.check, row.deciding.proven, row.deciding.sentence, row.flip, row.change.changed,
-                f"{row.policy_name} {row.policy_version}", row.runs, *(getattr(row.funnel, step) for step in funnel),
+                f"{row.policy_name} {row.policy_version}", row.runs, *(getattr(row.funnel, step) for step in STEPS),
                 *(cell for name in SIGNAL_LABELS for cell in figure_cells(figures.get(name))),
             )
         )  # fmt: skip
-    return csv_text(("date", *SUBJECT, *facts, *funnel, *signals), rows)
+    return csv_text(("date", *SUBJECT, *facts, *STEPS, *signals), rows)
 
 
 def _contradictions(view: View, given: Given) -> str:
@@ -95,6 +96,7 @@ DOWNLOADS: Mapping[str, Callable[[View, Given], str]] = MappingProxyType(
         "board": _board,
         **CANDIDATE,
         **RUN,
+        **TRIAL,
         "contradictions": _contradictions,
         "entries": _entries,
         "accounting": _accounting,

@@ -1,4 +1,4 @@
-"""What several downloads have in their rows: subjects, signals, and records as they are."""
+"""What several downloads have in their rows: subjects, signals, places in files, and records as they are."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
@@ -6,6 +6,7 @@ from dataclasses import astuple, fields
 from evalbench.gate.case import Subject
 from evalbench.web.csv_text import Cell, Row, csv_text
 from evalbench.web.models.parts import SignalFigure, SignalPoint
+from evalbench.web.models.places import Place
 
 SUBJECT = ("product", "suite", "environment", "candidate")
 POINT = ("value", "numerator", "denominator", "left_out", "ci95_low", "ci95_high", "unit", "not_available")
@@ -38,3 +39,11 @@ def records(kind: type, rows: Sequence[object], header: Sequence[str], before: I
     names = [field.name for field in fields(kind) if field.name != "subject"]
     shown = zip(before, rows, strict=False)
     return csv_text([*header, *names], ((*cells, *(getattr(row, name) for name in names)) for cells, row in shown))
+
+
+def place_said(place: Place | None) -> str | None:
+    """`trials.jsonl line 4, outcome`."""
+    if place is None:
+        return None
+    row = "" if place.row is None else f" {place.unit} {place.row}"
+    return f"{place.file}{row}" + ("" if place.field is None else f", {place.field}")

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from types import MappingProxyType
 
+from evalbench.web.csv_rows import place_said
 from evalbench.web.csv_text import csv_text
-from evalbench.web.models.places import Place
 from evalbench.web.models.run import RunPage, run_page
 from evalbench.web.models.run_parts import HealthRow, MetricRow
 from evalbench.web.pages import Given, required
@@ -30,14 +30,22 @@ def _trials(page: RunPage) -> str:
 
 def _findings(page: RunPage) -> str:
     rows = (
-        (page.run_id, row.kind, row.code, row.about, row.count, row.message, [_said(place) for place in row.places])
+        (
+            page.run_id,
+            row.kind,
+            row.code,
+            row.about,
+            row.count,
+            row.message,
+            [place_said(place) for place in row.places],
+        )
         for row in page.findings
     )
     return csv_text(("run_id", "kind", "code", "about", "count", "message", "first_places"), rows)
 
 
 def _claims(page: RunPage) -> str:
-    rows = ((page.run_id, *(getattr(row, name) for name in CLAIM), _said(row.place)) for row in page.claims)
+    rows = ((page.run_id, *(getattr(row, name) for name in CLAIM), place_said(row.place)) for row in page.claims)
     return csv_text(("run_id", *CLAIM, "place"), rows)
 
 
@@ -63,19 +71,11 @@ def _defects(page: RunPage) -> str:
             row.message,
             None if row.task is None else row.task.task_id,
             None if row.task is None else row.task.trial,
-            _said(row.place),
+            place_said(row.place),
         )
         for row in page.defects
     )
     return csv_text(("run_id", "code", "message", "task_id", "trial", "place"), rows)
-
-
-def _said(place: Place | None) -> str | None:
-    """`trials.jsonl line 4, outcome`."""
-    if place is None:
-        return None
-    row = "" if place.row is None else f" {place.unit} {place.row}"
-    return f"{place.file}{row}" + ("" if place.field is None else f", {place.field}")
 
 
 def _of_run(file: Callable[[RunPage], str]) -> Callable[[View, Given], str]:

@@ -8,7 +8,7 @@ from evalbench.errors import UsageError
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
 from evalbench.web.models.board import Board, board
-from evalbench.web.models.candidate import Candidate, candidate
+from evalbench.web.models.candidate import ON_A_PAGE, Candidate, candidate
 from evalbench.web.models.parts import HELD_FIRST, Filters
 from evalbench.web.models.standing import subject_of
 from evalbench.web.store import AsOf, View
@@ -16,6 +16,8 @@ from evalbench.web.words import listed, suite_name
 
 NAMED = 10
 """Candidates an error names."""
+IN_A_REPORT = replace(ON_A_PAGE, dates=None, entries=None)
+"""All of a subject's past: a range may end long before its newest date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +122,11 @@ def _nothing(found: Board, scope: Scope) -> str | None:
 
 def _page(view: View, subject: Subject, newest: date, scope: Scope) -> Candidate | None:
     """The subject on its newest date in range, as far as it had come by then."""
+    page = candidate(view, subject, newest, IN_A_REPORT)
     if scope.holds(newest):
-        return candidate(view, subject, newest)
-    day = next((day for day in candidate(view, subject).days if scope.holds(day)), None)
-    return None if day is None else _until(candidate(view, subject, day), day)
+        return page
+    day = next((day for day in page.days if scope.holds(day)), None)
+    return None if day is None else _until(candidate(view, subject, day, IN_A_REPORT), day)
 
 
 def _until(page: Candidate, day: date) -> Candidate:
