@@ -43,15 +43,10 @@ _BEARER = re.compile(r"(?i)\b(bearer\s{1,5})([A-Za-z0-9._~+/=-]{8,}+)")
 _URL_USER = re.compile(r"(//[^\s/:@'\"]{0,256}+:)[^\s/'\"]{1,256}(?=@)")
 
 
-def redact_keys(text: str) -> str:
-    """`text` without key-shaped words: what a name may hold."""
-    return _SHAPES.sub(REDACTED, text)
-
-
 def redact_shapes(text: str) -> str:
     """`text` without PEM blocks, key-shaped words, JWTs and passwords inside URLs."""
     text = _PEM.sub(REDACTED, text)
-    text = redact_keys(text)
+    text = _SHAPES.sub(REDACTED, text)
     text = _DOTTED.sub(_without_jwt, text)
     return _URL_USER.sub(rf"\1{REDACTED}", text)
 

@@ -17,6 +17,7 @@ from evalbench import pipeline
 from evalbench.lake.facts import read_facts
 from evalbench.lake.records import decode_records
 from evalbench.lake.transcripts import read_transcript
+from evalbench.readers.transcripts import TRANSCRIPT_VERSION
 from evalbench.report import Document
 from evalbench.storage import LocalStorage
 
@@ -141,7 +142,7 @@ def test_whatever_was_said_is_kept(lakes: dict[str, tuple[Path, Document]]) -> N
     for entry in index(folder).values():
         assert entry.standing is not None
         for trial in read_facts(lake, entry.standing.facts).trials:
-            found = read_transcript(lake, entry.standing.facts, trial.task_id, trial.trial, TODAY)
+            found = read_transcript(lake, entry.standing.facts, trial.task_id, trial.trial, TODAY, TRANSCRIPT_VERSION)
             assert found is not None
             spoken += bool(found.messages)
             assert found.messages or found.reason or found.elsewhere, (entry.path, trial.task_id)

@@ -1,7 +1,12 @@
 """Secrets never leave a reader; ordinary words do."""
 
-import pytest
+import json
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalbench.canonical import canonical_json
 from evalbench.readers.redact import MAX_DEPTH, is_secret_key, redact_json, redact_text
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
@@ -38,7 +43,7 @@ def test_ordinary_names(key: str) -> None:
     ("expected", "text"),
     [
         ("{'password': '[redacted]', 'user': 'ann'}", "{'password': 'hunter2', 'user': 'ann'}"),
-        ('{"password": "[redacted]", "n": 1}', '{"password": "hun\\"ter2", "n": 1}'),
+        ('said {"password": "[redacted]", "n": 1}', 'said {"password": "hun\\"ter2", "n": 1}'),
         ('{\\"password\\": \\"[redacted]\\", \\"n\\": 1}', '{\\"password\\": \\"hunter2\\", \\"n\\": 1}'),
         ('\\\\"token\\\\": \\\\"[redacted]\\\\"', '\\\\"token\\\\": \\\\"hunter2\\\\"'),
         ("{'credentials': [redacted], 'n': 1}", "{'credentials': {'user': 'ann', 'pin': ['hunter2']}, 'n': 1}"),
@@ -129,6 +134,90 @@ def test_json_is_redacted_by_key_shape_and_inside_texts() -> None:
     assert expected == redact_json(value)
 
 
+BESIDE: dict[str, tuple[object, object]] = {
+    "a variable": ({"name": "DB_PASSWORD", "value": "[redacted]"}, {"name": "DB_PASSWORD", "value": "hunter2"}),
+    "a setting": (
+        [{"Key": "api key", "Values": "[redacted]"}, 1, 2], [{"Key": "api key", "Values": ["hunter2", 2]}, 1, 2],
+    ),
+    "a parameter": ({"id": "auth-token", "stringValue": "[redacted]"}, {"id": "auth-token", "stringValue": "hunter2"}),
+    "a default": ({"option": "--pwd", "default": "[redacted]"}, {"option": "--pwd", "default": 4711}),
+    "an option": (
+        ["run", "--api-key", "[redacted]", "--fast"], ["run", "--api-key", "hunter2", "--fast"],
+    ),
+    "a header": ([["Authorization", "[redacted]"], ["Accept", "json"]], [["Authorization", "hunter2"],
+                                                                         ["Accept", "json"]]),
+    "two keys": ({"db": {"host": "h", "pass": "[redacted]"}}, {"db": {"host": "h", "pass": "hunter2"}}),
+    "two keys and a list": ({"api": [{"key": "[redacted]"}]}, {"api": [{"key": "hunter2"}]}),
+    "two keys and a text": ({"db": '{"pass":"[redacted]"}'}, {"db": '{"pass": "hunter2"}'}),
+    "a key that holds one": ({"url?password=[redacted]&x": True}, {"url?password=hunter2&x": True}),
+}  # fmt: skip
+"""Kind → what is left, what was given."""
+
+
+@pytest.mark.parametrize(("expected", "value"), BESIDE.values(), ids=BESIDE)
+def test_secrets_beside_their_name(expected: object, value: object) -> None:
+    """Variables, settings, options, headers, nested names: gone from a value, its text, and texts in texts."""
+    assert expected == redact_json(value)
+    assert canonical_json(expected) == redact_text(json.dumps(value, indent=1))
+    assert [canonical_json({"a": canonical_json(expected)}), 1, 2] == redact_json(
+        [json.dumps({"a": json.dumps(value)}), 1, 2]
+    )
+
+
+INNOCENT = (
+    {"name": "token_count", "value": 5}, {"name": "id", "value": "7"}, {"id": "password", "label": "x"},
+    {"name": "password", "value": None}, {"name": "has_token", "value": True}, {"key": "primary_key", "value": "id"},
+    {"name": "city", "value": "Bern", "default": "Basel"}, {"field": "a=password", "value": "x"},
+    {"header": "token " * 20, "value": "x"}, {"name": ["password"], "value": "x"}, {"value": "x"},
+    [["Accept", "json"], ["Cookie", ""]], ["password", "user", "host"], ["--fast", "yes"], ["--token"],
+    ["the password", "is wrong"], {"pass": 3, "fail": 1}, {"tests": {"pass": 3}}, {"db": {"host": "h", "key": "id"}},
+    {"tokens": {"input": 5}}, {"user": {"pass": True}}, {}, [], "", '{"name": "city",  "value": "Bern"}', "[1, 2",
+    "[x]", '"quoted"', "{}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", INNOCENT, ids=repr)
+def test_what_stands_beside_ordinary_names_stays(value: object) -> None:
+    """Counts, flags, what is absent, names of columns: as they were, and a text as it was written."""
+    assert value == redact_json(value)
+    text = json.dumps(value, indent=1)
+    assert text == redact_text(text)
+
+
+def both(value: tuple[object, object]) -> st.SearchStrategy[tuple[object, object]]:
+    """The same put around what is left and around what was given."""
+    left, given_ = value
+    return st.sampled_from(
+        [
+            ([1, left, None], [1, given_, None]),
+            ({"city": left, "n": 1}, {"city": given_, "n": 1}),
+            ({"name": "city", "value": left}, {"name": "city", "value": given_}),
+            (canonical_json(left), json.dumps(given_, indent=2)),
+        ]
+    )
+
+
+@given(st.sampled_from(list(BESIDE.values())).flatmap(both).flatmap(both).flatmap(both).flatmap(both))
+def test_a_secret_goes_wherever_it_stands_and_nothing_else(value: tuple[object, object]) -> None:
+    """In lists, in objects, under other names, in texts in texts: what is around it stays; twice is once."""
+    expected, planted = value
+    assert expected == redact_json(planted)
+    assert expected == redact_json(expected)
+
+
+def test_texts_that_cant_be_looked_through_are_replaced() -> None:
+    """A secret is hidden neither behind a hundred levels of JSON in a text, nor behind texts in texts in texts."""
+    secret = '{"name": "token", "value": "hunter2"}'
+    assert "[redacted]" == redact_text("[" * 101 + secret + "]" * 101)
+    assert "[redacted]" == redact_text("[" * 100_000)
+    value: object = json.loads(secret)
+    for _ in range(4):
+        for _ in range(90):
+            value = [value, 1, 2]
+        value = json.dumps(value)
+    assert "hunter2" not in str(redact_json(value))
+
+
 def test_json_deeper_than_the_bound_is_replaced() -> None:
     """A value nested without end is no way around."""
     value: object = "password=hunter2"
@@ -143,8 +232,28 @@ def test_json_deeper_than_the_bound_is_replaced() -> None:
         "eyJ", "-eyJ", "-sk-", "password='", "secret=[", 'password=\\"', "\\", "-----BEGIN PRIVATE KEY-----", "//a:",
         " ", ".", "a", "A", "api ", "password:", "password ", "bearer ", "--password ", "'", "password" + " " * 30,
         "token: basic ", "cookie: ", "'password'", "password\\", '"a" ', "password=\\'",
+        "[", '["', '{"a":', '"\\"', '[{"name":"token","value":', '["--token",', '{"name":"token",',
     ],
 )  # fmt: skip
 def test_hostile_texts_end(unit: str) -> None:
     """200 kB made to trip a backtracking pattern are read through; a secret behind them is still found."""
     assert "hunter2" not in redact_text(unit * (200_000 // len(unit)) + "\npassword=hunter2\n")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"k" * 200_000: {str(number): 1 for number in range(20_000)}},
+        {"k" * 200_000: [{"key": 1}] * 20_000},
+        [["--token", "x" * 20]] * 20_000,
+        ["--" + "x" * 200_000, "y"] * 10,
+        {"name" + "x" * 200_000: "y", "value": "z"},
+    ],
+    ids=["long name over many", "long name over a list", "many options", "long options", "long name"],
+)
+def test_hostile_values_end(value: object) -> None:
+    """Names of any length over any number of values cost no more than their size, in a value and in texts in texts."""
+    for _ in range(3):
+        clean = redact_json({"password": "hunter2", "value": value})
+        assert "hunter2" not in str(clean)
+        value = json.dumps(value)

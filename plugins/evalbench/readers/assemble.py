@@ -14,7 +14,7 @@ from evalbench.readers.manifest import Manifest, read_manifest
 from evalbench.readers.snapshot import NoRunState, NotARun, ReadOptions, Snapshot
 from evalbench.readers.trial_records import RecordLedger, looks_like_records, read_trial_records
 
-READER_VERSION = "1"
+READER_VERSION = "2"
 """Raised whenever the same files would give other facts."""
 
 UNKNOWN = "unknown"

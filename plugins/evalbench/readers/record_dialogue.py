@@ -8,7 +8,6 @@ from evalbench.canonical import canonical_json
 from evalbench.readers.evalbench.redaction import Redactor
 from evalbench.readers.json_text import JsonError, plain, without_surrogates
 from evalbench.readers.json_text import parse_json as parse_record
-from evalbench.readers.named_values import text_without_named, without_named
 from evalbench.transcript import Message, Role
 
 _ROLES = {
@@ -70,7 +69,8 @@ def _call(item: object, said: str | None, redactor: Redactor) -> Message:
 
 def _said(value: object, redactor: Redactor) -> str | None:
     """A text, or the texts of its parts one below the other."""
-    value = without_named(value)  # in a list of texts the next part may be the secret
+    if isinstance(value, list):
+        value = redactor.json(value)  # joined, a part no longer shows that it names the next
     parts = [part.get("text") if isinstance(part, dict) else part for part in value] if isinstance(value, list) else []
     told = bool(parts) and all(isinstance(part, str) for part in parts)
     return _text("\n".join(map(str, parts)) if told else value, redactor)
@@ -91,11 +91,11 @@ def _text(value: object, redactor: Redactor) -> str | None:
 
 
 def _clean(text: str, redactor: Redactor) -> str:
-    return redactor.text(text_without_named(without_surrogates(text)))
+    return redactor.text(without_surrogates(text))
 
 
 def _canonical(value: object, redactor: Redactor) -> str:
-    return canonical_json(redactor.json(without_named(plain(value))))
+    return canonical_json(redactor.json(plain(value)))
 
 
 def _parsed(text: str) -> object:

@@ -1,29 +1,20 @@
 """Secrets out of text and JSON before anything leaves a reader.
 
-Two signs of a secret: the name it stands under (`api_key`, `password`, `Authorization` …), which is known here, and its
-own shape (`redaction.py`). When in doubt more is replaced, never less, and every pattern is linear in the text.
+Two signs of a secret: the name it stands under or beside (`named_values.py`), and its own shape (`redaction.py`). When
+in doubt more is replaced, never less, and every pattern is linear in the text.
 """
 
 import re
-from itertools import pairwise
 
-from evalbench.redaction import REDACTED, redact_bearer, redact_keys, redact_shapes
+from evalbench.canonical import canonical_json
+from evalbench.readers.cells import parse_json
+from evalbench.readers.named_values import is_secret_key, secret_items, secret_members
+from evalbench.redaction import REDACTED, redact_bearer, redact_shapes
+
+__all__ = ("MAX_DEPTH", "is_secret_key", "redact_json", "redact_text")
 
 MAX_DEPTH = 200
-_KEY_TAIL = 200
-
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
-_SECRET_PARTS = ("password", "passwd", "passphrase", "passcode", "apikey", "secretkey", "accesskey", "privatekey")
-_SECRET_WORDS = frozenset({"secret", "secrets", "credential", "credentials"})
-_SECRET_ENDINGS = frozenset({"token", "auth", "authorization", "pwd", "pw", "bearer", "cookie"})
-_ACCOUNT_WORDS = frozenset({"db", "user", "smtp", "mysql", "pg", "postgres", "redis", "admin", "root", "ftp", "proxy"})
-_SECRET_KEY_KINDS = frozenset(
-    {"api", "private", "access", "secret", "account", "signing", "encryption", "ssh", "master", "subscription", "auth"}
-)
-_SECRET_TOKEN_KINDS = frozenset({"access", "refresh", "auth", "api", "bearer", "session", "id"})
-_COUNT_WORDS = frozenset(
-    {"max", "min", "per", "total", "input", "output", "prompt", "completion", "cached", "thinking", "reasoning"}
-)
+_JSON_STARTS = ("{", "[", '"')
 
 _ASSIGNMENT = re.compile(
     r"(?<![A-Za-z0-9_.-])"
@@ -39,57 +30,57 @@ _BRACKETED = re.compile(r"[\[\](){}]|\"(?:[^\"\\]|\\[\s\S])*+(?:\"|\Z)|'(?:[^'\\
 _EMPTY_WORDS = frozenset({"none", "null", "true", "false"})
 
 
-def is_secret_key(key: str) -> bool:
-    """Whether a value under this name is a secret. Counts of tokens, idempotency keys and the like are not."""
-    words = [word.lower() for word in _WORD.findall(key[-_KEY_TAIL:])]
-    if not words:
-        return False
-    joined = "".join(words)
-    if any(part in joined for part in _SECRET_PARTS) or any(word in _SECRET_WORDS for word in words):
-        return True
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if last == "tokens":
-        return before in _SECRET_TOKEN_KINDS
-    if last.endswith("token") or last in _SECRET_ENDINGS:
-        return before not in _COUNT_WORDS
-    if last == "pass" and before in _ACCOUNT_WORDS:
-        return True
-    return last.endswith("secret") or any(
-        first in _SECRET_KEY_KINDS and second in ("key", "keys") for first, second in pairwise(words)
-    )
-
-
 def redact_text(text: str) -> str:
-    """`text` with every secret value replaced by `[redacted]`; names and ordinary words stay."""
-    return redact_bearer(_redact_assignments(redact_shapes(text)))
+    """`text` with every secret value replaced by `[redacted]`; names and ordinary words stay.
+
+    A text that is JSON is looked through like a JSON value, and JSON in its texts as well. It becomes canonical JSON if
+    it holds a secret, and is replaced where it is too deep or too large to be looked through.
+    """
+    return _redact_text(text, "", MAX_DEPTH)
 
 
 def redact_json(value: object) -> object:
-    """A copy of a JSON value without secrets: by key, by shape, and inside texts. Below MAX_DEPTH all is replaced."""
-    return _redact_value(value, MAX_DEPTH)
+    """A copy of a JSON value without secrets: by name, by shape, and inside texts. Below MAX_DEPTH all is replaced."""
+    return _redact_value(value, "", MAX_DEPTH)
 
 
-def _redact_value(value: object, depth: int) -> object:
+def _redact_value(value: object, above: str, depth: int) -> object:
+    """above: the key it stands under. depth: how many levels may follow, those of JSON in texts included."""
     if isinstance(value, str):
-        return redact_text(value)
+        return _redact_text(value, above, depth)
     if not isinstance(value, dict | list | tuple):
         return value
-    if depth == 0:
+    if depth <= 0:
         return REDACTED
     if isinstance(value, dict):
-        return {_redact_key(key): _redact_member(key, member, depth - 1) for key, member in value.items()}
-    return [_redact_value(item, depth - 1) for item in value]
+        secret = secret_members(value, above)
+        return {
+            _redact_words(key): _replaced(item) if key in secret else _redact_value(item, key, depth - 1)
+            for key, item in value.items()
+        }
+    return [
+        _replaced(item) if secret else _redact_value(item, above, depth - 1)
+        for item, secret in zip(value, secret_items(value), strict=True)
+    ]
 
 
-def _redact_key(key: object) -> object:
-    return redact_keys(key) if isinstance(key, str) else key
+def _replaced(value: object) -> object:
+    """What is absent, empty or a flag is no secret."""
+    return value if value is None or isinstance(value, bool) or value in ("", [], {}) else REDACTED
 
 
-def _redact_member(key: object, value: object, depth: int) -> object:
-    secret = isinstance(key, str) and is_secret_key(key)
-    if secret and value is not None and not isinstance(value, bool) and value not in ("", [], {}):
+def _redact_text(text: str, above: str, depth: int) -> str:
+    cell = parse_json(text) if text.lstrip().startswith(_JSON_STARTS) else None
+    if cell is None or cell.reason == "not_json":
+        return _redact_words(text)
+    if cell.reason:
         return REDACTED
-    return _redact_value(value, depth)
+    clean = _redact_value(cell.value, above, depth - 1)
+    return _redact_words(text if clean == cell.value else canonical_json(clean))
+
+
+def _redact_words(text: str) -> str:
+    return redact_bearer(_redact_assignments(redact_shapes(text)))
 
 
 def _redact_assignments(text: str) -> str:

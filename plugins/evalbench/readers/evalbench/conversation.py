@@ -81,17 +81,11 @@ def read_calls(conversation: Conversation, accumulated: str, redactor: Redactor,
 
 def args_json(item: Mapping[str, object], redactor: Redactor) -> str | None:
     """Canonical JSON of a call's arguments under any of their keys, redacted; None when none are recorded."""
-    value = args_of(item)
-    return None if value is None else canonical_json(redactor.json(value))
-
-
-def args_of(item: Mapping[str, object]) -> object:
-    """A call's arguments as JSON, None when none are recorded. They hold whatever secrets they hold."""
     value = first_of(item, ARGS_KEYS)
     if isinstance(value, str):
         parsed = parse_json(value)
         value = value if parsed.reason else parsed.value
-    return value
+    return None if value is None else canonical_json(redactor.json(value))
 
 
 def agent_output(agent: object) -> Mapping[str, object] | None:

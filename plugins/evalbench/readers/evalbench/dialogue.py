@@ -9,12 +9,11 @@ from evalbench.readers.cells import parse_json
 from evalbench.readers.csv_table import Row, Table, read_table
 from evalbench.readers.evalbench import evals_agent
 from evalbench.readers.evalbench.configs import read_configs
-from evalbench.readers.evalbench.conversation import NAME_KEYS, agent_output, args_of, first_of
+from evalbench.readers.evalbench.conversation import NAME_KEYS, agent_output, args_json, first_of
 from evalbench.readers.evalbench.defect_log import DefectLog
 from evalbench.readers.evalbench.reader import CONFIGS, EVALS
 from evalbench.readers.evalbench.redaction import Redactor
 from evalbench.readers.evalbench.row_text import stated
-from evalbench.readers.named_values import text_without_named, without_named
 from evalbench.readers.snapshot import Snapshot
 from evalbench.transcript import NOT_RECORDED, Message, Role
 
@@ -75,7 +74,7 @@ def _call(call: object, redactor: Redactor) -> Message:
     return Message(
         role=Role.TOOL,
         tool=_text(first_of(call, NAME_KEYS), redactor),
-        args=_json(args_of(call), redactor),
+        args=args_json(call, redactor),
         text=_text(first_of(call, RESULT_KEYS), redactor),
         status=_text(call.get("status"), redactor),
     )
@@ -99,10 +98,6 @@ def _text(value: object, redactor: Redactor) -> str | None:
     if isinstance(value, str):
         cell = parse_json(value) if value.lstrip().startswith(("{", "[")) else None
         if cell is None or cell.reason:
-            return redactor.text(text_without_named(value))
+            return redactor.text(value)
         value = cell.value
-    return _json(value, redactor)
-
-
-def _json(value: object, redactor: Redactor) -> str | None:
-    return None if value is None else canonical_json(redactor.json(without_named(value)))
+    return None if value is None else canonical_json(redactor.json(value))

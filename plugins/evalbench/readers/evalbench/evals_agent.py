@@ -122,12 +122,14 @@ def _failure(row: Row, config: RunConfig) -> str | None:
     code = whole_number(row.text("returncode"))
     if code:
         reasons.append(f"return code {code}")
-    reasons += [f"{column}: {row.text(column)}" for column in _ERRORS if stated(row.text(column))]
+    # Each cell is redacted alone: behind a prefix, JSON isn't known as such any more.
+    clean = config.redactor.text
+    reasons += [f"{column}: {clean(text)}" for column in _ERRORS if (text := stated(row.text(column)))]
     if not reasons:
         return None
     if stderr := row.text("stderr").strip():
-        reasons.append(f"stderr: {stderr}")
-    return config.redactor.text("; ".join(reasons), REASON_CHARS)
+        reasons.append(f"stderr: {clean(stderr)}")
+    return "; ".join(reasons)[:REASON_CHARS]
 
 
 def _finished(row: Row, conversation: Conversation) -> bool | None:

@@ -7,6 +7,7 @@ from evalbench.readers.csv_table import Row, Table
 from evalbench.readers.evalbench.configs import RunConfig
 from evalbench.readers.evalbench.defect_log import DefectLog
 from evalbench.readers.evalbench.model import EvalRow
+from evalbench.readers.evalbench.redaction import Redactor
 from evalbench.readers.evalbench.row_text import REASON_CHARS, content_hash, join_cells, stated, whole_number
 
 ID = "id"
@@ -37,12 +38,12 @@ def _read(row: Row, table: Table, config: RunConfig, log: DefectLog) -> EvalRow:
     if golden_error:
         said = f"the reference query failed, nothing could be compared: {golden_error}"
         log.add("golden_query_failed", said, table.ref(row, "golden_error"), task_id=task_id, trial=trial_number)
-    status, reason = _status(row)
+    status, reason = _status(row, config.redactor)
     trial = Trial(
         task_id=task_id,
         trial=trial_number,
         status=status,
-        status_reason=None if reason is None else config.redactor.text(reason, REASON_CHARS),
+        status_reason=reason,
         calls_reason="not_an_agent_run",
         ref=table.ref(row),
     )
@@ -56,11 +57,11 @@ def _read(row: Row, table: Table, config: RunConfig, log: DefectLog) -> EvalRow:
     )
 
 
-def _status(row: Row) -> tuple[TrialStatus | None, str | None]:
+def _status(row: Row, redactor: Redactor) -> tuple[TrialStatus | None, str | None]:
     """A generator that failed crashed; SQL that the database refused is a failed attempt; else it was completed."""
     for column in ("prompt_generator_error", "sql_generator_error"):
         if text := stated(row.text(column)):
-            return TrialStatus.CRASHED, f"{column}: {text}"
+            return TrialStatus.CRASHED, f"{column}: {redactor.text(text)}"[:REASON_CHARS]
     if text := stated(row.text("generated_error")):
-        return TrialStatus.FAILED, f"generated_error: {text}"
+        return TrialStatus.FAILED, f"generated_error: {redactor.text(text)}"[:REASON_CHARS]
     return (TrialStatus.COMPLETED, None) if stated(row.text("generated_sql")) else (None, None)
