@@ -31,6 +31,7 @@ from evalbench.settings import Settings
 from evalbench.sinks.duckdb import query
 from evalbench.storage import LocalStorage
 from evalbench.web.app import create_app
+from evalbench.web.charts import kinds
 from evalbench.web.store import FRESH_S, Store
 
 LIMIT_MS = 300.0
@@ -98,6 +99,9 @@ def _pages(lake: Path) -> dict[str, list[str]]:
         NOTHING: ["/static/icon.svg"],
         "board": _addresses("/", filters),
         "candidate": _addresses("/candidate", [*rows["subjects"], *dated]),
+        "a chart of it": [
+            address for kind in kinds() for address in _addresses(f"/chart/{kind}.svg", rows["subjects"])
+        ],
         "run": _addresses("/run", rows["runs"]),
         "trial": _addresses("/trial", rows["trials"]),
         "contradictions": _addresses("/contradictions", filters),

@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from evalbench.errors import UsageError
 
 PREFIX = "EVALBENCH_"
+PLACEHOLDER = re.compile(r"\{(path|file|row)\}")
+"""What an address of a file is filled in with: the run's directory, the file, and the row in it."""
 
 
 class SummariesMode(StrEnum):
@@ -69,6 +71,8 @@ class Settings:
     questions at a time in one process. summary_prompt_tokens: most a prompt may take. summary_deadline_s: most that a
     question and its retries may take. vertex_project, vertex_location: None = those of the credentials, and global.
     summaries_connection: an Airflow connection with key or credentials. prices: None = the shipped table.
+    source_url: where the page's readers find a file of a run, with placeholders `{path}`, `{file}` and `{row}`; None:
+    in the console of Cloud Storage where the runs are in a bucket, else nowhere.
     """
 
     runs: str | None = None
@@ -94,6 +98,7 @@ class Settings:
     vertex_project: str | None = None
     vertex_location: str | None = None
     prices: str | None = None
+    source_url: str | None = None
     max_mapped_tasks: int = 64
     max_run_bytes: int = 512 * 1024 * 1024
     transcript_days: int | None = None
@@ -207,6 +212,16 @@ def _dataset(value: object) -> str:
     return text
 
 
+def _source_url(value: object) -> str:
+    """No placeholder says which server is asked: what runs are called must not."""
+    text = str(value).strip()
+    if not re.fullmatch(r"https?://[^\s/?#@{}\\]+(?:[/?#]\S*)?", text):
+        raise ValueError("expected an address that begins with http:// or https:// and a server, without spaces")
+    if found := re.search(r"[{}][^{}]*\}?", PLACEHOLDER.sub("", text)):
+        raise ValueError(f"{found[0]} is no placeholder; there are {{path}}, {{file}} and {{row}}")
+    return text
+
+
 def _timezone(value: object) -> str:
     try:
         return ZoneInfo(str(value)).key
@@ -294,6 +309,7 @@ PARSERS: dict[str, Callable[[object], object]] = {
     "vertex_project": _word,
     "vertex_location": _word,
     "prices": _text,
+    "source_url": _source_url,
     "max_mapped_tasks": _positive,
     "max_run_bytes": _positive,
     "transcript_days": _days,

@@ -18,6 +18,8 @@ AROUND_MESSAGE = 64
 
 NOT_RECORDED, OVER_LIMIT = "not_recorded", "over_the_size_limit"
 """`Transcript.reason` of a trial whose run holds no conversation of it; of one for whose messages there was no room."""
+OTHER_READING = "kept_by_another_version_of_the_reader"
+"""`Transcript.reason` where what is kept isn't shown, since this version may take out more."""
 
 
 class Role(StrEnum):

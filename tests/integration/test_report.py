@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -406,6 +407,36 @@ def test_a_note_fits_into_a_comment_and_counts_what_doesnt(hostile: Path) -> Non
     assert f"{len(PAYLOADS) - sections} decisions more: too many for one comment" in seen.text
     assert 0 < sections < len(PAYLOADS)
     assert len(PAYLOADS) + 1 == len(next(iter(rows_of(seen))))
+
+
+def test_a_note_of_very_many_decisions_fits_into_a_comment(samples: Path) -> None:
+    """The table on top ends where its room does and counts the rest; decisions follow all the same."""
+    store = Store(LocalStorage(str(samples)), lambda: datetime.fromisoformat(AFTER))
+    made = report(store.view(), Scope())
+    store.close()
+    note = as_markdown(replace(made, pages=made.pages * 100))
+    assert COMMENT_CHARS > len(note)
+    seen = in_a_comment(note)
+    rows = len(next(iter(rows_of(seen)))) - 1
+    sections = sum(tag == "h3" for tag, _ in seen.tags)
+    assert 100 < rows < 1000
+    assert f"And {1000 - rows} decisions more than this table holds." in seen.text
+    assert 0 < sections < rows
+    assert f"{1000 - sections} decisions more: too many for one comment" in seen.text
+
+
+def test_the_line_that_is_printed_counts_what_is_provisional(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At noon of a run's day its PASS isn't of record: the line says so, as the report does."""
+    monkeypatch.setenv("EVALBENCH_CLOCK", "2026-11-02T12:00:00Z")
+    for day in (1, 2):
+        write_run(tmp_path / "runs", f"n{day}", day, f"agent-{day}")
+    pipeline.run(settings(tmp_path / "runs", tmp_path / "lake", clock="2026-11-02T12:00:00Z"))
+    text = answered(tmp_path / "lake")
+    assert "2 may ship (1 provisional)" in read(text).text
+    assert capsys.readouterr().err.endswith(": 2 decisions: 2 PASS (1 provisional)\n")
+    assert "1 may ship (1 provisional)" in read(answered(tmp_path / "lake", "--candidate", "agent-2")).text
 
 
 def rows_of(seen: Seen) -> Iterator[list[int]]:

@@ -133,7 +133,7 @@ def test_files_are_narrowed_as_their_page_is(client: TestClient) -> None:
     assert "/download/accounting.csv" == links.pop("Accounting")
     assert all("candidate=crowded" in link and "date=2026-11-15" in link for link in links.values())
     other = client.get("/quality?candidate=daily").text
-    assert "Every judge that was asked gave one." in other
+    assert "None: no judge was asked in vain." in other
     assert 0 == len(rows_of(client.get("/download/judge_failures.csv?candidate=daily").text))
     day = client.get("/contradictions?date=2026-11-14").text
     assert "shown; the CSV has all" not in day

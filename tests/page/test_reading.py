@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
 from playwright.sync_api import Browser, Page, expect
 from tests.lakes import RECORD, settings, write_run
 from tests.page.addresses import FAST, REPLAYED, RUN, TRIAL
@@ -16,7 +18,9 @@ from tests.page.serving import MORNING, app_over, served, until_read
 from tests.page.visiting import visiting
 
 from evalbench import pipeline
-from evalbench.storage import LocalStorage
+from evalbench.settings import Settings
+from evalbench.storage import LocalStorage, lake_of
+from evalbench.web.app import create_app
 from evalbench.web.links import Links
 from evalbench.web.models.run import run_page
 from evalbench.web.pages import shell
@@ -26,6 +30,7 @@ from evalbench.web.store import Store
 COSTS = {"t1": 0.3, "t3": 0.1}
 """US dollars of the trials of a run that planned t2, too."""
 TRAP = "/run?run_id=trap-judge-contradiction"
+GIT = "https://git.example/{path}/{file}#L{row}"
 
 
 def downloaded(page: Page, name: str) -> list[dict[str, str]]:
@@ -101,6 +106,40 @@ def test_the_trial_shows_what_was_expected_beside_what_was_called(browser: Brows
         expect(rows.filter(has_text="approvals__open_request")).to_contain_text("never called")
         expect(page.get_by_role("region", name="Effects")).to_contain_text("billing:customers/C-3175/balance")
         expect(page.locator("#outcome + dl")).to_contain_text("trials.jsonl line 4")
+
+
+@pytest.fixture(scope="module")
+def framed(lake: Path) -> Iterator[str]:
+    """The page in a frame as Airflow 3.3 makes one, which lets no window be opened from within."""
+    used, around = Settings(lake=str(lake), clock=MORNING), FastAPI()
+    sandbox = "allow-scripts allow-same-origin allow-forms allow-downloads"
+    frame = f'<iframe title="Evaluations" sandbox="{sandbox}" src="/evalbench{TRIAL}"></iframe>'
+    around.add_api_route("/", lambda: HTMLResponse(frame))
+    site = create_app(lambda: Store(lake_of(used), used.now), source_url=lambda: GIT)
+    around.mount("/evalbench", site)
+    with served(around) as address:
+        until_read(f"{address}/evalbench/")
+        yield address
+
+
+@pytest.mark.parametrize("frame", [True, False])
+def test_a_place_opens_in_a_tab_of_its_own(browser: Browser, framed: str, frame: bool) -> None:
+    """In Airflow's frame and outside of it: the very line, in a tab that has no way back, and the page stays."""
+    context = browser.new_context()
+    context.route("https://git.example/**", lambda route: route.fulfill(body="the file"))
+    page = context.new_page()
+    page.goto(framed if frame else f"{framed}/evalbench{TRIAL}")
+    inside = page.frame_locator("iframe[title=Evaluations]") if frame else page
+    place = inside.locator("#outcome + dl a")
+    expect(place).to_have_text("inversion-fast-v2/trials.jsonl line 4")
+    with context.expect_page() as opened:
+        place.click()
+    opened.value.wait_for_load_state()
+    assert "https://git.example/inversion-fast-v2/trials.jsonl#L4" == opened.value.url
+    assert opened.value.evaluate("window.opener") is None
+    expect(inside.get_by_role("heading", level=1)).to_have_text("Trial t4")
+    assert 2 == len(context.pages)
+    context.close()
 
 
 def test_filters_narrow_the_board_and_stand_in_its_address(browser: Browser, site: str) -> None:

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -23,7 +23,7 @@ from evalbench.lake.transcripts import encode_transcripts, read_transcript, tran
 from evalbench.ledger import Run
 from evalbench.readers.registry import read_directory
 from evalbench.readers.snapshot import ReadOptions, Snapshot
-from evalbench.readers.transcripts import read_transcripts
+from evalbench.readers.transcripts import TRANSCRIPT_VERSION, read_transcripts
 from evalbench.retention import Retention
 from evalbench.storage import LocalStorage
 from evalbench.transcript import (
@@ -391,11 +391,12 @@ def facts_of(lake: Path) -> dict[str, str]:
 
 
 TODAY = date(2026, 12, 2)
+HOW = f"{TRANSCRIPT_VERSION}-9"
 
 
 def kept_of(lake: Path, run_id: str, today: date = TODAY) -> Transcript | None:
     """What the lake shows of trial t1 of a run."""
-    return read_transcript(LocalStorage(str(lake)), facts_of(lake)[run_id], "t1", 0, today)
+    return read_transcript(LocalStorage(str(lake)), facts_of(lake)[run_id], "t1", 0, today, TRANSCRIPT_VERSION)
 
 
 def talkative(runs: Path, name: str, day: int) -> Path:
@@ -507,7 +508,7 @@ def test_what_else_lies_there_is_left_alone_and_never_shown(tmp_path: Path) -> N
     for days, left in ((None, names), (30, names), (0, [])):
         Retention(today=date(2030, 1, 1), days=days, most=1).clean(lake)
         assert sorted(left) == lake.paths()
-        assert read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY) is None
+        assert read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY, TRANSCRIPT_VERSION) is None
 
 
 def test_switching_it_on_later_reads_no_known_run_again(tmp_path: Path) -> None:
@@ -551,22 +552,43 @@ def test_what_is_not_recorded_is_told_from_what_is_not_kept(tmp_path: Path) -> N
     """A silent trial of a kept run has a reason; a run without an object has nothing."""
     lake = LocalStorage(str(tmp_path))
     facts = "facts/k/c.1-0.parquet"
-    assert read_transcript(lake, facts, "t1", 0, TODAY) is None
+    assert read_transcript(lake, facts, "t1", 0, TODAY, TRANSCRIPT_VERSION) is None
     data = encode_transcripts([transcript("t1", 0, [], reason="because")])
-    write_transcripts(lake, facts, date(2026, 11, 28), 30, "1-9", data)
-    reasons = {name: read_transcript(lake, facts, name, 0, TODAY) for name in ("t1", "t2")}
+    write_transcripts(lake, facts, date(2026, 11, 28), 30, HOW, data)
+    reasons = {name: read_transcript(lake, facts, name, 0, TODAY, TRANSCRIPT_VERSION) for name in ("t1", "t2")}
     assert {"t1": "because", "t2": "not_recorded"} == {name: one and one.reason for name, one in reasons.items()}
-    assert read_transcript(lake, "facts/k/other.1-0.parquet", "t1", 0, TODAY) is None
+    assert read_transcript(lake, "facts/k/other.1-0.parquet", "t1", 0, TODAY, TRANSCRIPT_VERSION) is None
+
+
+def test_only_words_of_the_current_reading_are_shown(tmp_path: Path) -> None:
+    """What another version kept may hold a secret that this one takes out: it says so, and nothing of it is shown."""
+    lake, facts, last = LocalStorage(str(tmp_path)), "facts/k/c.1-0.parquet", date(2026, 12, 28)
+
+    def keep(how: str, text: str) -> None:
+        data = encode_transcripts([transcript("t1", 0, [Message(role=Role.USER, text=text)])])
+        write_transcripts(lake, facts, date(2026, 11, 28), 30, how, data)
+
+    def shown(today: date = TODAY) -> tuple[str | None, list[str | None]] | None:
+        found = read_transcript(lake, facts, "t1", 0, today, TRANSCRIPT_VERSION)
+        return None if found is None else (found.reason, [message.text for message in found.messages])
+
+    keep("0-100", "the password is kingfisher")
+    keep("99-100", "of a version to come")
+    assert ("kept_by_another_version_of_the_reader", []) == shown()
+    keep(f"{TRANSCRIPT_VERSION}-100", "the password is [redacted], and more was said")
+    keep(f"{TRANSCRIPT_VERSION}-9", "the passw")
+    assert (None, ["the password is [redacted], and more was said"]) == shown(last)
+    assert shown(last + timedelta(days=1)) is None
 
 
 def test_a_damaged_object_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     """The reader of the page is told which file to delete."""
     lake = LocalStorage(str(tmp_path))
-    write_transcripts(lake, "facts/k/c.1-0.parquet", date(2026, 11, 28), 30, "1-9", encode_transcripts([]))
+    write_transcripts(lake, "facts/k/c.1-0.parquet", date(2026, 11, 28), 30, HOW, encode_transcripts([]))
     (path,) = transcripts_of(lake, ["facts/k/c.1-0.parquet"])
     (tmp_path / path).write_bytes(b"torn")
-    with pytest.raises(PipelineError, match=r"c\.1-0\.2026-11-28\.2026-12-28\.1-9\.parquet: damaged .*delete it"):
-        read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY)
+    with pytest.raises(PipelineError, match=r"c\.1-0\.2026-11-28\.2026-12-28\.[0-9]+-9\.parquet: damaged .*delete it"):
+        read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY, TRANSCRIPT_VERSION)
 
 
 def test_words_that_cant_be_read_cost_no_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -578,7 +600,7 @@ def test_words_that_cant_be_read_cost_no_run(tmp_path: Path, caplog: pytest.LogC
     endless = replace(records, files={"trials.jsonl": b'{"transcript": []}' + b"\n" * 600_000})
     with caplog.at_level(logging.WARNING):
         Retention(today=TODAY, days=30, most=1000).keep(lake, endless, run, "facts/k/c.1-0.parquet", OPTIONS)
-    found = read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY)
+    found = read_transcript(lake, "facts/k/c.1-0.parquet", "t1", 0, TODAY, TRANSCRIPT_VERSION)
     assert found is not None
     assert "transcript_could_not_be_kept:_TooManyRecordsError" == found.reason
     assert ["'r': what was said in its trials is not kept: TooManyRecordsError"] == caplog.messages
@@ -631,7 +653,9 @@ def test_the_samples_tell_their_trials_without_their_secrets(sample_runs: Path, 
     lake = LocalStorage(str(tmp_path))
     for key in facts_of(tmp_path).values():
         run = read_facts(lake, key)
-        found = [read_transcript(lake, key, trial.task_id, trial.trial, TODAY) for trial in run.trials]
+        found = [
+            read_transcript(lake, key, trial.task_id, trial.trial, TODAY, TRANSCRIPT_VERSION) for trial in run.trials
+        ]
         assert [True] * len(run.trials) == [one is not None and one.recorded > 0 for one in found], run.path
     payloads = b"".join(
         record.payload for data in files(tmp_path, only=("transcripts/",)).values() for record in decode_records(data)

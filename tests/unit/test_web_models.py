@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.lakes import RECORD, ask, settings, write_run
+from tests.lakes import RECORD, ask, say_publishing, settings, write_run
 
 from evalbench import pipeline
 from evalbench.errors import PipelineError, UsageError
@@ -161,7 +162,7 @@ def test_what_decided_comes_as_a_sentence(view: View, report: Mapping[str, Any])
 def test_the_board_counts_and_sorts(view: View) -> None:
     """One may ship, two held, seven lack evidence; newest first, then the held ones."""
     found = board(view, Filters())
-    assert {Verdict.PASS: 1, Verdict.FAIL: 2, Verdict.INSUFFICIENT_EVIDENCE: 7} == found.counts
+    assert ["1 may ship", "2 held", "7 lack evidence"] == [one.said for one in found.tallies]
     assert [date(2026, 11, 30), date(2026, 11, 28), date(2026, 11, 28), *[date(2026, 11, 27)] * 7] == [
         row.day for row in found.rows
     ]
@@ -310,7 +311,6 @@ def test_a_change_says_what_was_and_what_is(tmp_path: Path) -> None:
     view = nights(tmp_path, {1: EASY, 2: EASY, 3: HARD})
     (row,) = board(view, Filters()).rows
     assert (date(2026, 11, 2), Verdict.PASS, True) == (row.change.before_day, row.change.before, row.change.changed)
-    assert ("policy",) == row.change.definitions
     assert "On 2026-11-02 it was PASS; now it is FAIL by floor.budget; another policy." == row.change.sentence
     assert [Verdict.PASS, Verdict.PASS, Verdict.FAIL] == [mark.decision for mark in row.marks]
     assert [1, 2, 3] == [mark.day.day for mark in row.marks]
@@ -471,7 +471,7 @@ def test_a_changed_dataset_and_model_are_marked(tmp_path: Path) -> None:
     found = candidate(view, board(view, Filters()).rows[0].subject)
     expected = [("dataset version", "v1", "v2"), ("model", "m-1", "m-2")]
     assert expected == [(change.what, change.before, change.after) for change in found.changes]
-    assert ("dataset version",) == found.standing.change.definitions
+    assert "As on 2026-11-01: PASS; another dataset version." == found.standing.change.sentence
     assert {"m-1", "m-2"} == set(board(view, Filters()).options.models)
 
 
@@ -936,3 +936,161 @@ def test_hostile_names_pass_through_unchanged(tmp_path: Path) -> None:
         page = trial_page(view, f"{name}-run", name, 0)
         assert (name, name) == (page.link.task_id, page.outcome.evidence)
         assert [name] == [task.link.task_id for task in search(view, name).tasks]
+
+
+# -- clocks and records ----------------------------------------------------------------------------------------------
+
+
+def dated(folder: Path, day: str) -> None:
+    """Give a run of `write_run` another date."""
+    manifest = folder / "run.yaml"
+    manifest.write_text(re.sub("run_time: .*", f'run_time: "{day} 09:00:00"', manifest.read_text()))
+
+
+@pytest.mark.parametrize("now", [datetime(2026, 11, 29, 6, tzinfo=UTC), datetime(2027, 1, 15, 6, tzinfo=UTC)])
+def test_a_run_from_a_wrong_clock_hides_nobody(tmp_path: Path, now: datetime) -> None:
+    """Nothing becomes old by a run dated in the future, on the board, the candidate's page or in the report; that one
+    stands first, by its date, and is marked everywhere: it isn't of today.
+    """
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    write_run(runs, "r1", 28)
+    dated(write_run(runs, "r2", 28, "wrong-clock"), "2027-11-28")
+    pipeline.run(settings(runs, lake, clock=now.isoformat()))
+    view = view_of(lake, now)
+    found, days = board(view, Filters()), (date(2027, 11, 28) - now.date()).days
+    assert [("wrong-clock", -days, 0), ("agent-1", (now.date() - date(2026, 11, 28)).days, 0)] == [
+        (row.subject.candidate, row.age_days, row.behind_days) for row in found.rows
+    ]
+    said = f"dated in the future: in {days} days"
+    assert ([said, None], 0) == ([row.not_of_record for row in found.rows], found.older)
+    page = PAGES[""](view, Links(base=""), {})
+    assert f"2027-11-28, in {days} days" in page
+    assert "before the newest run" not in page
+    report = report_of(view, Scope())
+    assert (["wrong-clock", "agent-1"], 0) == ([one.subject.candidate for one in report.pages], report.older)
+    shown = (page, PAGES["candidate"](view, Links(base=""), asdict(found.rows[0].subject)), as_html(report))
+    for text in (*shown, as_markdown(report)):
+        assert said in text.lower()
+
+
+def test_only_wrong_clocks_leave_nobody_out(tmp_path: Path) -> None:
+    """Where every run is dated in the future, none is old."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    dated(write_run(runs, "r1", 28), "2027-11-28")
+    dated(write_run(runs, "r2", 28, "agent-2"), "2028-11-28")
+    pipeline.run(settings(runs, lake))
+    found = board(view_of(lake), Filters())
+    assert (["agent-2", "agent-1"], 0) == ([row.subject.candidate for row in found.rows], found.older)
+
+
+def shown_of_a_day(view: View) -> Iterator[str]:
+    """What says a decision's word, of the only subject with one run and trial."""
+    (subject,) = {row.subject for row in board(view, Filters()).rows}
+    given = asdict(subject)
+    yield from shown_and_told(view)
+    yield PAGES["run"](view, Links(base=""), {"run_id": "run-1"})
+    yield PAGES["trial"](view, Links(base=""), {"run_id": "run-1", "task_id": "t1", "trial": "0"})
+    for name in ("board", "signals", "trend"):
+        yield DOWNLOADS[name](view, given)
+
+
+@pytest.mark.parametrize(
+    ("clock", "said"),
+    [(DAY_1_NOON, "not of record: decided before its day was over"), ("2026-11-02T06:00:00Z", None)],
+)
+def test_whatever_says_a_decision_says_that_it_is_not_of_record(tmp_path: Path, clock: str, said: str | None) -> None:
+    """Board, candidate with its dates, report, note, run, trial and files; nothing says so of one that is of record."""
+    view = nights(tmp_path, {1: HARD}, clock=clock)
+    (named,) = trial_page(view, "run-1", "t1", 0).named_by
+    (pooled,) = run_page(view, "run-1").decisions
+    found = candidate(view, pooled.subject)
+    assert (said, said, said) == (named.not_of_record, pooled.not_of_record, found.standing.not_of_record)
+    assert [said] == [mark.not_of_record for mark in found.marks]
+    expected = 0 if said is None else 1
+    assert [expected] * 9 == [min(1, text.lower().count("not of record")) for text in shown_of_a_day(view)]
+    page = PAGES["candidate"](view, Links(base=""), asdict(pooled.subject))
+    assert 2 * expected == page.lower().count("not of record")
+
+
+def test_a_provisional_day_is_provisional_on_every_page(tmp_path: Path) -> None:
+    """At noon of the day: of the run, of the trial and of the date in the table, not of the date before."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    for day in (1, 2):
+        write_run(runs, f"run-{day}", day)
+    noon = datetime(2026, 11, 2, 12, tzinfo=UTC)
+    pipeline.run(settings(runs, lake, clock=noon.isoformat()))
+    view = view_of(lake, noon)
+    said = "provisional: the day isn't over"
+    assert [None, said] == [run_page(view, f"run-{day}").decisions[0].not_of_record for day in (1, 2)]
+    found = candidate(view, board(view, Filters()).rows[0].subject)
+    assert [None, said] == [mark.not_of_record for mark in found.marks]
+
+
+def test_tallies_count_what_is_provisional(tmp_path: Path) -> None:
+    """Of three that may ship one's day isn't over, on the board, in the report and the note."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    for day, name in ((1, "agent-1"), (1, "agent-2"), (2, "agent-3")):
+        write_run(runs, name, day, name)
+    noon = datetime(2026, 11, 2, 12, tzinfo=UTC)
+    pipeline.run(settings(runs, lake, clock=noon.isoformat()))
+    view = view_of(lake, noon)
+    expected = ["3 may ship (1 provisional)", "0 held", "0 lack evidence"]
+    assert expected == [one.said for one in board(view, Filters()).tallies]
+    assert expected[1] == board(view, Filters(candidate="agent-1")).tallies[1].said
+    report = report_of(view, Scope())
+    assert expected == [one.said for one in report.tallies]
+    assert f"## Release decisions: {', '.join(expected)}" == as_markdown(report).splitlines()[0]
+    for page in (PAGES[""](view, Links(base=""), {}), as_html(report)):
+        assert expected[0] in page
+
+
+def test_a_decision_later_than_the_newest_run_is_not_behind_it(tmp_path: Path) -> None:
+    """A candidate that was expected and didn't run is decided without a run: nothing is behind."""
+    routing = tmp_path / "routing.yaml"
+    expected = "{candidate: agent-1, environment: offline, hour: 12, since: 2026-11-28}"
+    routing.write_text(
+        f"schema: 1\nroutes: [{{product: shop, suite: orders, policy: consequential, expected: [{expected}]}}]\n"
+    )
+    write_run(tmp_path / "runs", "r1", 28)
+    clock = datetime(2026, 12, 1, 2, tzinfo=UTC)
+    pipeline.run(settings(tmp_path / "runs", tmp_path / "lake", routing=routing, clock=clock.isoformat()))
+    view = view_of(tmp_path / "lake", clock)
+    (row,) = board(view, Filters()).rows
+    assert (date(2026, 11, 30), 0) == (row.day, row.behind_days)
+    assert not any("before the newest run" in text for text in shown_and_told(view))
+
+
+def test_what_stands_of_a_date_that_is_left_out_is_not_known(tmp_path: Path) -> None:
+    """Its entry of the log is neither said to stand nor not to, and what came before a decision isn't made up."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    for day in (1, 2, 3):
+        write_run(runs, f"run-{day}", day)
+    pipeline.run(settings(runs, lake))
+    say_publishing(lake, date(2026, 11, 2))
+    view = view_of(lake)
+    subject = board(view, Filters()).rows[0].subject
+    found = candidate(view, subject)
+    assert [(3, True), (2, None), (1, True)] == [(entry.day.day, entry.current) for entry in found.log]
+    assert 1 == PAGES["candidate"](view, Links(base=""), asdict(subject)).count("not known now")
+    said = "As on 2026-11-01: PASS. Nothing is shown of what was decided between: 2026-11-02."
+    assert said == found.standing.change.sentence
+    assert "The first decision of this subject." == candidate(view, subject, date(2026, 11, 1)).standing.change.sentence
+    say_publishing(lake, date(2026, 11, 1))
+    first = candidate(view_of(lake), subject).standing.change
+    assert (None, False) == (first.before, first.changed)
+    assert (
+        "Whether it is the first decision of this subject isn't known now: nothing of 2026-11-01, 2026-11-02 is shown."
+    ) == first.sentence
+
+
+def test_what_is_counted_is_said_of_one_and_of_none(tmp_path: Path) -> None:
+    """One older subject was decided before; where no judge was asked, none is said to have answered."""
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    write_run(runs, "old", 1, "agent-1")
+    dated(write_run(runs, "new", 1, "agent-2"), "2026-12-02")
+    pipeline.run(settings(runs, lake))
+    view = view_of(lake)
+    said = "No subject was decided in the last 30 days before the newest run; 1 was before."
+    assert said == board(view, Filters(candidate="agent-1")).nothing
+    assert [] == list(quality(view, Filters()).judge_failures)
+    assert "None: no judge was asked in vain." in PAGES["quality"](view, Links(base=""), {})

@@ -20,6 +20,7 @@ from evalbench.errors import PipelineError, UsageError
 from evalbench.forgetting import forget
 from evalbench.lake.commits import commit_path, read_commits
 from evalbench.settings import load_settings
+from evalbench.sinks.decision_log import append_decisions
 from evalbench.sinks.duckdb import query
 from evalbench.storage import LocalStorage, Storage, lake_of
 from evalbench.web.models.board import board
@@ -359,6 +360,109 @@ def test_a_lake_that_is_lost_is_told_beside_what_was_known(runs: Path, stores: l
     assert None is store.view().as_of.problem
 
 
+def test_a_lake_that_was_emptied_is_not_an_empty_one(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """A volume that isn't mounted is an empty folder: the last rows stay, with what happened, until the files are back.
+    Who sees it first can't know, and is told that nothing is there.
+    """
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    before = store.view()
+    lake.rename(lake.parent / "elsewhere")
+    lake.mkdir()
+    for _ in range(2):
+        ticks.pass_on()
+        view = store.view()
+        assert ["first", "second"] == run_ids(view)
+        assert "the lake is empty now, it had 2 dates; bring its files back" in (view.as_of.problem or "")
+        assert before.as_of.newest_run == view.as_of.newest_run
+    assert None is opened(stores, lake, ticks).view().as_of.problem
+    lake.rmdir()
+    (lake.parent / "elsewhere").rename(lake)
+    ticks.pass_on()
+    view = store.view()
+    assert (["first", "second"], None) == (run_ids(view), view.as_of.problem)
+
+
+LOST = "its files are not those of its record (a file is lost or damaged): run the pipeline again"
+
+
+def test_a_lost_file_is_called_so_and_a_run_of_the_pipeline_brings_it_back(
+    runs: Path, stores: list[Store], ticks: Ticks
+) -> None:
+    """Nobody publishes a date whose record stays as it is while a file of it is gone: it is said what is the matter and
+    what to do, also by whoever looks once, and doing it helps.
+    """
+    lake = published(runs)
+    next(lake.glob(f"trends/runs/run_date={DAY}/*.parquet")).unlink()
+    store = opened(stores, lake, ticks)
+    view = store.view()
+    assert ["first"] == run_ids(view)
+    assert f"2026-11-28 is not on this page yet, as {LOST}" == view.as_of.missing()
+    assert (True, False) == (view.as_of.hides(DAY), view.as_of.awaits)
+    published(runs)
+    ticks.pass_on()
+    view = store.view()
+    assert (["first", "second"], "") == (run_ids(view), view.as_of.missing())
+
+
+def test_a_date_that_stays_unsettled_costs_no_rows_and_nothing_made_of_them(
+    runs: Path, stores: list[Store], ticks: Ticks
+) -> None:
+    """Its files are looked at again each time, since they may be mended. Until then everything else stays the same
+    object, with what was made of it, and as of the same time.
+    """
+    lake = published(runs)
+    write_run(runs, "third", 29)
+    published(runs)
+    (file,) = lake.glob(f"trends/runs/run_date={DAY}/*.parquet")
+    whole = file.read_bytes()
+    file.unlink()
+    say_publishing(lake, date(2026, 11, 29))
+    store = opened(stores, lake, ticks)
+    before = store.view()
+    made = before.once("made", object)
+    for _ in range(3):
+        ticks.pass_on()
+        view = store.view()
+        assert before.snapshot is view.snapshot
+        assert made is view.once("made", object)
+        assert before.as_of == view.as_of
+    file.write_bytes(whole)
+    ticks.pass_on()
+    view = store.view()
+    assert ["first", "second"] == run_ids(view)
+    assert "2026-11-29 is being published and not on this page yet" == view.as_of.missing()
+
+
+def test_rows_stay_while_a_date_begins_to_be_published(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """Only what is said of it changes: nothing is read again, and the rows keep their name and time."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    before = store.view()
+    say_publishing(lake, DAY)
+    ticks.pass_on()
+    view = store.view()
+    assert before.snapshot.database is view.snapshot.database
+    assert (before.version, before.as_of.read_at) == (view.version, view.as_of.read_at)
+    assert (DAY,) == view.as_of.shown_before
+
+
+def test_a_file_lost_under_rows_that_are_shown(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """They are shown as they were before, with why, beside another date that is being published."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    store.view()
+    write_run(runs, "third", DAY.day)
+    published(runs)
+    next(lake.glob(f"trends/runs/run_date={DAY}/*.parquet")).unlink()
+    say_publishing(lake, date(2026, 11, 27))
+    ticks.pass_on()
+    as_of = store.view().as_of
+    first = "2026-11-27 is being published: shown as it was before"
+    assert f"{first}; 2026-11-28 is shown as it was before, as {LOST}" == as_of.outdated
+    assert "" == as_of.missing()
+
+
 def test_a_fault_nobody_foresaw_costs_no_page(
     runs: Path, stores: list[Store], ticks: Ticks, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -442,13 +546,50 @@ def test_rows_have_the_same_name_in_every_process_and_no_other_rows_have_it(
     assert after != opened(stores, lake, ticks).view().version
 
 
-def test_a_damaged_file_is_told_with_its_name(runs: Path, stores: list[Store], ticks: Ticks) -> None:
-    """An entry of the log, which no record vouches for."""
-    lake = published(runs)
-    damaged = next(lake.glob("trends/decision_log/*/*.parquet"))
+def test_a_damaged_entry_of_the_log_is_told_as_the_log_tells_it(runs: Path, stores: list[Store], ticks: Ticks) -> None:
+    """No record vouches for it, and made anew it would be another decision: so it is to be restored, or given up."""
+    lake = LocalStorage(str(published(runs)))
+    damaged = next(Path(str(lake)).glob(f"trends/decision_log/run_date={DAY}/*.parquet"))
+    (row,) = query(
+        lake, f"SELECT * FROM decision_log WHERE run_date = '{DAY}'", partial(read_commits, lake)
+    ).to_pylist()
     damaged.write_bytes(b"no parquet")
-    with pytest.raises(PipelineError, match=damaged.name):
+    with pytest.raises(PipelineError) as of_the_log:
+        append_decisions(lake, DAY, [{**row, "log_id": "another"}])
+    with pytest.raises(PipelineError) as of_the_page:
         opened(stores, lake, ticks).view()
+    assert damaged.name in str(of_the_log.value)
+    assert str(of_the_log.value) == str(of_the_page.value)
+
+
+@pytest.mark.parametrize("table", ["run_states", "accounting"])
+def test_a_damaged_file_about_an_execution_is_left_out_and_told(
+    runs: Path, stores: list[Store], ticks: Ticks, table: str
+) -> None:
+    """No decision rests on it, so everything else is shown, by a new server, too; restored, it is there again."""
+    lake = published(runs)
+    damaged = min(lake.glob(f"trends/{table}/*/*.parquet"))
+    whole = damaged.read_bytes()
+    asked = f"SELECT source_path FROM {table}"
+    expected = opened(stores, lake, ticks).view()
+    damaged.write_bytes(b"x" * len(whole))
+    store = opened(stores, lake, ticks)
+    before = store.view()
+    assert [1] == [len(board(before, Filters()).rows)]
+    assert [] == [row for row in before.rows(asked) if row["source_path"].endswith(damaged.name)]
+    (said,) = before.as_of.unreadable
+    assert damaged.name in said
+    assert "can't be read (ArrowInvalid); restore it, or delete it and lose its rows" in said
+    assert said == before.as_of.unread
+    assert f"{said}; and 2 more such files" == replace(before.as_of, unreadable=(said,) * 3).unread
+    ticks.pass_on()
+    assert before.snapshot is store.view().snapshot
+    damaged.write_bytes(whole)
+    ticks.pass_on()
+    view = store.view()
+    assert expected.rows(f"{asked} ORDER BY ALL") == view.rows(f"{asked} ORDER BY ALL")
+    assert (expected.version, "") == (view.version, view.as_of.unread)
+    assert before.version != view.version
 
 
 def test_views_leave_no_trace(runs: Path, stores: list[Store], ticks: Ticks) -> None:

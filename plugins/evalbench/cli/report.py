@@ -43,7 +43,7 @@ def report_verb(overrides: Mapping[str, object], scope: Scope, output: str, form
 
 
 def _said(made: Report) -> str:
-    words = [f"{count} {verdict}" for verdict, count in made.counts.items() if count]
+    words = [f"{one.count} {one.verdict}{one.aside}" for one in made.tallies if one.count]
     return f"{plural(len(made.pages), 'decision')}{': ' if words else ''}{', '.join(words)}"
 
 

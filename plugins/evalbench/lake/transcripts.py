@@ -1,12 +1,14 @@
 """Transcripts, kept beside a run's facts for a time.
 
 `transcripts/<run_key>/<content>.<reading>.<run date>.<last day>.<how>.parquet`: the name tells the facts they belong
-to, how long they are kept, and what they were cut to. A listing is enough to find those of some facts, and those whose
-time is over. No table holds them, and nothing that decides reads them.
+to, how long they are kept, and `<version>-<bytes>`: which reading made them, and what they were cut to. A listing is
+enough to find those of some facts, and those whose time is over. No table holds them, and nothing that decides
+reads them.
 """
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 import msgspec
@@ -15,11 +17,11 @@ from evalbench.lake.facts import DAMAGED
 from evalbench.lake.objects import damaged, to_json
 from evalbench.lake.records import Record, decode_records, encode_records
 from evalbench.storage import Storage
-from evalbench.transcript import NOT_RECORDED, Transcript
+from evalbench.transcript import NOT_RECORDED, OTHER_READING, Transcript
 
 FOLDER = "transcripts"
 RUN, TRIAL = "run", "trial"
-_NAME = re.compile(r".+\.(\d{4}-\d\d-\d\d)\.(\d{4}-\d\d-\d\d)\.[^.]+\.parquet")
+_NAME = re.compile(r".+\.(\d{4}-\d\d-\d\d)\.(\d{4}-\d\d-\d\d)\.([^.-]+)-(\d+)\.parquet")
 LOST = "the run's transcripts can't be shown until it is read again; delete it"
 
 
@@ -33,22 +35,28 @@ def encode_transcripts(transcripts: Iterable[Transcript], problem: str | None = 
 def write_transcripts(lake: Storage, facts: str, run_date: date, days: int, how: str, data: bytes) -> str:
     """Store what was said in a run for `days` after its date, unless it is there already; where.
 
-    how: what else the bytes depend on.
+    how: what else the bytes depend on, `<version>-<bytes>`.
     """
     path = f"{_stem(facts)}{run_date.isoformat()}.{last_day(run_date, days).isoformat()}.{how}.parquet"
     lake.create(path, data)
     return path
 
 
-def read_transcript(lake: Storage, facts: str, task_id: str, trial: int, today: date) -> Transcript | None:
+def read_transcript(
+    lake: Storage, facts: str, task_id: str, trial: int, today: date, version: str
+) -> Transcript | None:
     """What was said in a trial of the run with these facts; None when none of that run are kept, or no longer.
 
-    What has outlived its days isn't shown, whether or not somebody removed it. One that is kept and says nothing has a
-    reason. Raises PipelineError when it is damaged.
+    What has outlived its days isn't shown, whether or not somebody removed it, nor is what another version than this
+    one read: it may hold a secret that this one takes out. Of several, the one that was cut least is. One that is kept
+    and says nothing has a reason. Raises PipelineError when it is damaged.
     """
-    path = next((path for path in transcripts_of(lake, [facts]) if _may_be_shown(path, today)), None)
-    data = lake.read_many([path]).get(path) if path is not None else None
-    if path is None or data is None:
+    kept = {path: name for path in transcripts_of(lake, [facts]) if (name := _named(path)) and today <= name.last}
+    path = max((path for path in kept if kept[path].version == version), key=lambda path: kept[path].most, default=None)
+    if path is None:
+        return Transcript(task_id=task_id, trial=trial, reason=OTHER_READING) if kept else None
+    data = lake.read_many([path]).get(path)
+    if data is None:
         return None
     try:
         records = decode_records(data)
@@ -85,23 +93,32 @@ def last_day(run_date: date, days: int) -> date:
 def _is_over(path: str, today: date, days: int | None) -> bool:
     if days == 0:
         return True
-    dates = _dates(path)
-    if dates is None:
+    name = _named(path)
+    if name is None:
         return False
-    run_date, last = dates
-    return today > last or (days is not None and today - run_date > timedelta(days=days))
+    return today > name.last or (days is not None and today - name.run_date > timedelta(days=days))
 
 
-def _may_be_shown(path: str, today: date) -> bool:
-    dates = _dates(path)
-    return dates is not None and today <= dates[1]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Name:
+    """What a name says. version: of the reading. most: bytes that the run's transcripts were cut to."""
+
+    run_date: date
+    last: date
+    version: str
+    most: int
 
 
-def _dates(path: str) -> tuple[date, date] | None:
-    """(run date, last day) by the name; None for a name that isn't of ours."""
-    named = _NAME.fullmatch(path)
+def _named(path: str) -> _Name | None:
+    """What the name says; None for one that isn't of ours."""
+    found = _NAME.fullmatch(path)
+    if found is None:
+        return None
+    run_date, last, version, most = found.groups()
     try:
-        return (date.fromisoformat(named[1]), date.fromisoformat(named[2])) if named is not None else None
+        return _Name(
+            run_date=date.fromisoformat(run_date), last=date.fromisoformat(last), version=version, most=int(most)
+        )
     except ValueError:
         return None
 

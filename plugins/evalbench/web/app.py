@@ -3,23 +3,27 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from fastapi import FastAPI, Request, params
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
-from evalbench.errors import EvalbenchError, StorageError, UsageError
+from evalbench.errors import EvalbenchError, UsageError
 from evalbench.web.charts import draw, kinds
 from evalbench.web.csv_files import DOWNLOADS, file_name
+from evalbench.web.csv_run import RUN
+from evalbench.web.csv_trial import TRIAL
 from evalbench.web.links import Links
+from evalbench.web.models.board import board
 from evalbench.web.models.candidate import candidate
 from evalbench.web.models.filters import day_of
-from evalbench.web.models.parts import MissingError
+from evalbench.web.models.parts import Filters, MissingError
 from evalbench.web.pages import PAGES, Page, message, subject_of
 from evalbench.web.palette import Theme
 from evalbench.web.rendering import render, static_files
 from evalbench.web.security import HEADERS, SecureHeaders
-from evalbench.web.serving import Made, Site
+from evalbench.web.serving import READ_WITHIN_S, FirstReadError, Made, Site
 from evalbench.web.store import Store, View
 
 log = logging.getLogger(__name__)
@@ -28,14 +32,24 @@ AGAIN_S = 2
 """After this the page that says that the lake is being read asks again."""
 KEPT_FOR = "private, max-age=86400"
 """Answers whose address changes with what they show."""
+READING = frozenset({"run", "trial", *RUN, *TRIAL})
+"""Pages and downloads that read the lake; the others are made from memory."""
+METHODS = ("GET", "HEAD")
 
 
-def create_app(open_store: Callable[[], Store], guards: Sequence[params.Depends] = ()) -> FastAPI:
+def create_app(
+    open_store: Callable[[], Store],
+    guards: Sequence[params.Depends] = (),
+    read_within_s: float = READ_WITHIN_S,
+    source_url: Callable[[], str | None] = lambda: None,
+) -> FastAPI:
     """The page over the lake that `open_store` opens. guards: dependencies that let a request pass, or raise.
 
     `open_store` is called when a page is asked for, until one is open; the UsageError it may raise is shown there.
+    read_within_s: how long an answer waits for what it reads of the lake. source_url: for `Links`, asked for once the
+    store is open.
     """
-    site = Site(open_store)
+    site = Site(open_store, draw_one, read_within_s)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -46,27 +60,31 @@ def create_app(open_store: Callable[[], Store], guards: Sequence[params.Depends]
     app.add_middleware(SecureHeaders)
     for error, answer in ERRORS.items():
         app.add_exception_handler(error, answer)
-    for path, page in PAGES.items():
-        app.add_api_route(f"/{path}", _page(site, page), response_class=HTMLResponse)
-    app.add_api_route("/chart/{kind}.svg", _chart(site))
-    app.add_api_route("/download/{table}.csv", _download(site))
-    app.add_api_route("/static/{name}", _static)
-    app.add_api_route("/{path:path}", _nowhere)
+    routes: dict[str, Callable[..., Awaitable[Response]]] = {
+        **{f"/{name}": _page(site, name, page, source_url) for name, page in PAGES.items()},
+        "/chart/{kind}.svg": _chart(site),
+        "/download/{table}.csv": _download(site),
+        "/static/{name}": _static,
+        "/{path:path}": _nowhere,
+    }
+    for path, endpoint in routes.items():
+        app.add_api_route(path, endpoint, methods=list(METHODS))
     return app
 
 
-def _page(site: Site, page: Page) -> Callable[[Request], Awaitable[Response]]:
+def draw_one(view: View) -> str | None:
+    """A chart of the first subject on the board, None without any: the first one of a process takes far longer."""
+    first = next(iter(board(view, Filters()).rows), None)
+    return None if first is None else draw(kinds()[0], candidate(view, first.subject, first.day), Theme.LIGHT)
+
+
+def _page(
+    site: Site, name: str, page: Page, source_url: Callable[[], str | None]
+) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        view, to, given = await site.view(), _links(request), dict(request.query_params)
-        if view is None:
-            said = (
-                "The lake is being read for the first time since this server started. This page asks again by itself."
-            )
-            loading = message(to, "Reading the lake", said, loading=True)
-            return HTMLResponse(
-                loading, status_code=503, headers={"Retry-After": str(AGAIN_S), "Refresh": str(AGAIN_S)}
-            )
-        return HTMLResponse(await site.run(lambda: _found(view, lambda: page(view, to, given))))
+        view, given = await site.view(), dict(request.query_params)
+        to = replace(_links(request), source_url=source_url())
+        return HTMLResponse(await _made(site, name, view, lambda: page(view, to, given)))
 
     return answer
 
@@ -77,7 +95,7 @@ def _chart(site: Site) -> Callable[[Request, str], Awaitable[Response]]:
             raise MissingError(f"{kind}: no such chart; there are {', '.join(kinds())}")
         given = dict(request.query_params)
         theme = Theme.DARK if given.get("theme") == Theme.DARK else Theme.LIGHT
-        subject, day, view = subject_of(given), day_of(given.get("date")), await _settled(site)
+        subject, day, view = subject_of(given), day_of(given.get("date")), await site.view()
         key = (view.version, kind, subject, day, theme)
         drawn = await site.run(
             lambda: site.charts.get(key, lambda: draw(kind, _found(view, lambda: candidate(view, subject, day)), theme))
@@ -92,12 +110,18 @@ def _download(site: Site) -> Callable[[Request, str], Awaitable[Response]]:
     async def answer(request: Request, table: str) -> Response:
         if table not in DOWNLOADS:
             raise MissingError(f"{table}: no such download; there are {', '.join(DOWNLOADS)}")
-        given, view = dict(request.query_params), await _settled(site)
-        text = await site.run(lambda: _found(view, lambda: DOWNLOADS[table](view, given)))
+        given, view = dict(request.query_params), await site.view()
+        text = await _made(site, table, view, lambda: DOWNLOADS[table](view, given))
         named = {"Content-Disposition": f'attachment; filename="{file_name(table, given)}"'}
         return Response(text, media_type="text/csv", headers=named)
 
     return answer
+
+
+async def _made(site: Site, name: str, view: View, make: Callable[[], Made]) -> Made:
+    """A page or download, by the kind of thread that it needs."""
+    answer = site.read if name in READING else site.run
+    return await answer(lambda: _found(view, make))
 
 
 def _found(view: View, make: Callable[[], Made]) -> Made:
@@ -108,13 +132,6 @@ def _found(view: View, make: Callable[[], Made]) -> Made:
         if not view.as_of.left_out:
             raise
         raise MissingError(f"{error}. {view.as_of.missing()}.") from error
-
-
-async def _settled(site: Site) -> View:
-    view = await site.view()
-    if view is None:
-        raise StorageError("the lake is being read for the first time since this server started; try again in a moment")
-    return view
 
 
 async def _static(name: str) -> Response:
@@ -138,6 +155,11 @@ async def _missing(request: Request, error: Exception) -> Response:
 
 async def _misused(request: Request, error: Exception) -> Response:
     return HTMLResponse(message(_links(request), "This can't be shown", str(error)), status_code=400)
+
+
+async def _first_read(request: Request, error: Exception) -> Response:
+    page = message(_links(request), "Reading the lake", f"{error} This page asks again by itself.", loading=True)
+    return HTMLResponse(page, status_code=503, headers={"Retry-After": str(AGAIN_S), "Refresh": str(AGAIN_S)})
 
 
 async def _out_of_reach(request: Request, error: Exception) -> Response:
@@ -171,6 +193,7 @@ async def _broken(request: Request, _: Exception) -> Response:
 ERRORS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
     MissingError: _missing,
     UsageError: _misused,
+    FirstReadError: _first_read,
     EvalbenchError: _out_of_reach,
     HTTPException: _refused,
     Exception: _broken,

@@ -129,6 +129,7 @@ def _costs(page: Candidate, palette: Palette) -> Layer:
             base.transform_filter("datum.whole == 'no'")
             .mark_point(size=40, opacity=1, strokeWidth=1.5)
             .encode(y=y, color=color),
+            *absences(base, rows, palette),
             *(
                 of_rows([row])
                 .mark_text(align="left", dx=5, dy=3 if at == 0 and len(last) > 1 else -3, fontSize=12)

@@ -28,9 +28,10 @@ BRACKET = tuple(field.name for field in fields(Bracket))
 
 def _signals(page: Candidate) -> str:
     """The signals on the date."""
-    before = (page.standing.day, *subject_cells(page.subject), page.standing.verdict)
-    rows = ((*before, figure.name, *figure_cells(figure)) for figure in page.standing.signals)
-    return csv_text(("date", *SUBJECT, "decision", "signal", *FIGURE), rows)
+    standing = page.standing
+    before = (standing.day, *subject_cells(page.subject), standing.verdict, standing.not_of_record)
+    rows = ((*before, figure.name, *figure_cells(figure)) for figure in standing.signals)
+    return csv_text(("date", *SUBJECT, "decision", "not_of_record", "signal", *FIGURE), rows)
 
 
 def _trend(page: Candidate) -> str:
@@ -42,12 +43,14 @@ def _trend(page: Candidate) -> str:
             row.mark.day,
             *subject_cells(page.subject),
             row.mark.decision,
+            row.mark.not_of_record,
             *(cell for name in SIGNAL_LABELS for cell in point_cells(row.signals.get(name), units.get(name))),
             *(None if row.cost is None else getattr(row.cost, part) for part in COST),
         )
         for row in page.dates
     )
-    return csv_text(("date", *SUBJECT, "decision", *signals, *(f"cost_{part}" for part in COST)), rows)
+    header = ("date", *SUBJECT, "decision", "not_of_record", *signals, *(f"cost_{part}" for part in COST))
+    return csv_text(header, rows)
 
 
 def _pass_hat_k(page: Candidate) -> str:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from evalbench.web.csv_rows import place_said
 from evalbench.web.csv_text import csv_text
+from evalbench.web.models.parts import MissingError
 from evalbench.web.models.run import RunPage, run_page
 from evalbench.web.models.run_parts import HealthRow, MetricRow
 from evalbench.web.pages import Given, required
@@ -24,8 +25,12 @@ HEALTH = ("n", "at_maximum", "variance", "never_varied", "judged", "agreeing")
 
 
 def _trials(page: RunPage) -> str:
-    rows = ((page.run_id, row.link.task_id, row.link.trial, *(getattr(row, n) for n in TRIAL)) for row in page.trials)
-    return csv_text(("run_id", "task_id", "trial", *TRIAL), rows)
+    """All that is known of them; the last column says why effects and calls aren't, where that is so."""
+    rows = (
+        (page.run_id, row.link.task_id, row.link.trial, *(getattr(row, n) for n in TRIAL), page.facts_reason)
+        for row in page.trials
+    )
+    return csv_text(("run_id", "task_id", "trial", *TRIAL, "not_available"), rows)
 
 
 def _findings(page: RunPage) -> str:
@@ -82,13 +87,25 @@ def _of_run(file: Callable[[RunPage], str]) -> Callable[[View, Given], str]:
     return lambda view, given: file(run_page(view, required(given, "run_id")))
 
 
+def _of_facts(file: Callable[[RunPage], str]) -> Callable[[View, Given], str]:
+    """A file without rows would say that there are none: without facts there is no file."""
+
+    def text(view: View, given: Given) -> str:
+        page = run_page(view, required(given, "run_id"))
+        if page.facts_reason is not None:
+            raise MissingError(f"{page.run_id}: what was recorded of it can't be read: {page.facts_reason}")
+        return file(page)
+
+    return text
+
+
 RUN: Mapping[str, Callable[[View, Given], str]] = MappingProxyType(
     {
         "trials": _of_run(_trials),
-        "findings": _of_run(_findings),
-        "claims": _of_run(_claims),
-        "metrics": _of_run(_metrics),
-        "defects": _of_run(_defects),
+        "findings": _of_facts(_findings),
+        "claims": _of_facts(_claims),
+        "metrics": _of_facts(_metrics),
+        "defects": _of_facts(_defects),
     }
 )
 """Name of the download → its text."""

@@ -1,9 +1,10 @@
 """Facts of single runs, the last ones kept in memory: what the tables don't hold of a run or a trial."""
 
+from collections.abc import Mapping
 from threading import Lock
 
 from evalbench.errors import PipelineError
-from evalbench.lake.index import read_index
+from evalbench.lake.index import read_segments, segments
 from evalbench.lake.verdicts import read_scored
 from evalbench.ledger import ScoredRun
 from evalbench.storage import Storage
@@ -19,6 +20,7 @@ class HeldRuns:
         self._lake = lake
         self._lock = Lock()
         self._held: dict[str, ScoredRun] = {}
+        self._index: tuple[tuple[str, ...], Mapping[str, str]] = ((), {})
 
     def scored(self, facts: str) -> ScoredRun:
         """A run with this code's verdicts. Raises PipelineError when its facts are gone or damaged."""
@@ -32,15 +34,31 @@ class HeldRuns:
         return scored
 
     def key(self, run_key: str, content: str, reader_version: str) -> str:
-        """The key of the facts that rows of `runs` were made from. Raises PipelineError when they are gone."""
+        """The key of the facts that rows of `runs` were made from.
+
+        Raises PipelineError when they are gone, or when there are several and the index names none of them.
+        """
         start = f"facts/{run_key}/{content}.{reader_version}-"
         found = [path for path in self._lake.paths(f"facts/{run_key}") if path.startswith(start)]
-        if len(found) > 1:  # read under other settings once: the index knows which reading stands
-            entry = read_index(self._lake).get(run_key)
-            standing = entry.standing.facts if entry is not None and entry.standing is not None else None
-            found = [path for path in found if path == standing] or found
         if not found:
             raise PipelineError(
                 f"{self._lake}/{start}…: these facts are gone; run the pipeline over the runs again, or restore them"
             )
-        return found[-1]
+        if len(found) == 1:
+            return found[0]
+        standing = self._standing().get(run_key)  # read under other settings once: the index knows which reading stands
+        if standing not in found:
+            raise PipelineError(
+                f"{self._lake}/{start}…: {len(found)} readings of the same files are kept, and the index says of none"
+                " that it stands; run the pipeline over the runs again"
+            )
+        return standing
+
+    def _standing(self) -> Mapping[str, str]:
+        """Run key → the facts that stand; read anew when the index has other segments."""
+        names, standing = self._index
+        if names != segments(self._lake):
+            names, index = read_segments(self._lake)
+            standing = {key: entry.standing.facts for key, entry in index.items() if entry.standing is not None}
+            self._index = names, standing
+        return standing

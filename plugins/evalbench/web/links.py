@@ -1,4 +1,4 @@
-"""Addresses of the page: every one is made here, with everything from runs percent-encoded."""
+"""Addresses of the page, and of runs' files: every one is made here, with everything from runs percent-encoded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,14 +6,23 @@ from datetime import date
 from urllib.parse import quote, urlencode
 
 from evalbench.gate.case import Subject
+from evalbench.settings import PLACEHOLDER, Settings
 from evalbench.web.models.parts import Filters, TrialLink
+from evalbench.web.models.places import Place
+
+CONSOLE = "https://console.cloud.google.com/storage/browser/_details"
+"""The page of an object in the Cloud Console, by bucket and name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """base: the path the page is mounted at, without a slash at its end."""
+    """base: the path the page is mounted at, without a slash at its end.
+
+    source_url: where a file of a run is to be seen, with the placeholders of the setting; None: nowhere.
+    """
 
     base: str
+    source_url: str | None = None
 
     def static(self, name: str, version: str) -> str:
         """A file of the page itself."""
@@ -53,9 +62,24 @@ class Links:
         """A table as CSV."""
         return self._to(f"download/{table}.csv", fields)
 
+    def source(self, directory: str, place: Place) -> str | None:
+        """Where to see what was read, None where nobody said. A place that is a whole file begins at row 1."""
+        if self.source_url is None:
+            return None
+        parts = {"path": directory, "file": place.file, "row": str(1 if place.row is None else place.row)}
+        return PLACEHOLDER.sub(lambda found: quote(parts[found[1]], safe=""), self.source_url)
+
     def _to(self, path: str, fields: Mapping[str, object]) -> str:
         given = {name: str(value) for name, value in fields.items() if value is not None}
         return f"{self.base}/{path}" + (f"?{urlencode(given, quote_via=quote, safe='')}" if given else "")
+
+
+def source_url_of(settings: Settings) -> str | None:
+    """Where these settings say that files of runs are to be seen: where they name, else the bucket's own page."""
+    if settings.source_url is not None:
+        return settings.source_url
+    scheme, _, root = (settings.runs or "").partition("://")
+    return f"{CONSOLE}/{quote(root.strip('/'))}/{{path}}/{{file}}" if scheme == "gs" else None
 
 
 def subject_fields(subject: Subject, day: date | None = None) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 
 from evalbench.signals import Funnel
 from evalbench.web.models.parts import Check, SignalFigure, SignalPoint
@@ -14,7 +15,13 @@ EDGE = 5
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_EDGE = 120, 24, 3
 ROUND = tuple(map(Decimal, ("1", "1.5", "2", "3", "4", "5", "6", "8", "10")))
 """What a scale without a natural end may end at, but for a power of ten."""
-STEPS = ("planned", "started", "ended", "declared", "judged", "verified")
+STEPS = MappingProxyType(
+    {
+        "planned": "planned or seen",
+        **{name: name for name in ("started", "ended", "declared", "judged", "verified")},
+    }
+)
+"""Steps of the funnel → what they are called: those beyond the plan are among the planned ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +113,7 @@ def sparkline(points: Sequence[SignalPoint], figure: SignalFigure) -> SparkMark 
 
 def steps(funnel: Funnel) -> tuple[FunnelStep, ...]:
     """The funnel's steps, each as wide as its count."""
-    counts = [(name, int(getattr(funnel, name))) for name in STEPS]
+    counts = [(label, int(getattr(funnel, name))) for name, label in STEPS.items()]
     widest = max(1, *(count for _, count in counts))
     return tuple(FunnelStep(name=name, count=count, width=round(100 * count / widest, 1)) for name, count in counts)
 

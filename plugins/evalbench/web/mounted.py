@@ -10,6 +10,7 @@ from evalbench.airflow_connections import google_access
 from evalbench.settings import load_settings
 from evalbench.storage import lake_of
 from evalbench.web.app import create_app
+from evalbench.web.links import source_url_of
 from evalbench.web.store import Store
 
 DAG_ID = "evalbench_nightly"
@@ -17,7 +18,8 @@ DAG_ID = "evalbench_nightly"
 
 def mounted_app() -> FastAPI:
     """The page with Airflow's own authentication: 401 without a user, 403 for one who may not read the DAG."""
-    return create_app(_open_store, [Depends(requires_access_dag(method="GET", param_dag_id=DAG_ID))])
+    guards = [Depends(requires_access_dag(method="GET", param_dag_id=DAG_ID))]
+    return create_app(_open_store, guards, source_url=lambda: source_url_of(load_settings(os.environ)))
 
 
 def _open_store() -> Store:

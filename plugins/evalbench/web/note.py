@@ -3,23 +3,24 @@
 from collections.abc import Iterator, Sequence
 
 from evalbench import __version__
-from evalbench.gate.decision import Verdict
 from evalbench.web.inert import inert, named, table
 from evalbench.web.marks import STEPS
 from evalbench.web.models.candidate import Candidate
-from evalbench.web.models.parts import Check, SignalFigure, Standing
+from evalbench.web.models.parts import VERDICT_LABELS, Check, SignalFigure, Standing
 from evalbench.web.report import Report
 from evalbench.web.words import NOTHING, counted, fraction, in_unit, instant, number, plural, short_hash, suite_name
 
 MOST_CHARS = 60_000
 """A comment on GitHub holds 65,536 characters."""
+TABLE_CHARS = 40_000
+"""What the table on top may take of them: some decisions are told whole in any case."""
 CELL_CHARS = 300
 NAMED_RUNS = 5
 ASIDE = ("waiting", "crashed", "gave_up", "declaration_unknown")
 
 
 def as_markdown(report: Report) -> str:
-    """The note. What doesn't fit into a comment is left out from the end, and counted."""
+    """The note. What doesn't fit into a comment is left out from the end, of the table and of sections, and counted."""
     parts = [_part(page, alone=len(report.pages) == 1) for page in report.pages]
     head, foot = "\n".join(filter(None, (_caveats(report), _head(report)))), _foot(report)
     shown = _fitting(parts, MOST_CHARS - len(head) - len(foot))
@@ -42,7 +43,9 @@ def _caveats(report: Report) -> str:
 
 
 def _head(report: Report) -> str:
-    """How many may ship, and a line for each; nothing of it where there is one decision, whose own heading says all."""
+    """How many may ship, and a line for each, as many as fit; nothing where there is one decision, whose own heading
+    says all.
+    """
     if report.nothing is not None:
         return f"## Release decisions\n\n{inert(report.nothing)}\n"
     if len(report.pages) == 1:
@@ -58,12 +61,11 @@ def _head(report: Report) -> str:
         for page in report.pages
     ]
     lines = table(("decision", "candidate", "subject", "date", "decided by"), (), rows)
-    return "\n".join([f"## Release decisions: {_tally(report)}", "", *lines, ""])
-
-
-def _tally(report: Report) -> str:
-    words = {Verdict.PASS: "may ship", Verdict.FAIL: "held", Verdict.INSUFFICIENT_EVIDENCE: "lack evidence"}
-    return ", ".join(f"{report.counts[verdict]} {word}" for verdict, word in words.items())
+    shown = _fitting(lines, TABLE_CHARS)
+    left = len(lines) - shown
+    said = [f"And {plural(left, 'decision')} more than this table holds.", ""] if left else []
+    title = f"## Release decisions: {', '.join(one.said for one in report.tallies)}"
+    return "\n".join([title, "", *lines[:shown], "", *said])
 
 
 def _foot(report: Report) -> str:
@@ -76,7 +78,7 @@ def _foot(report: Report) -> str:
 
 def _part(page: Candidate, *, alone: bool) -> str:
     standing = page.standing
-    title = f"{named(standing.subject.candidate)}: {standing.verdict}, {standing.label.lower()}"
+    title = f"{named(standing.subject.candidate)}: {standing.verdict}, {VERDICT_LABELS[standing.verdict].lower()}"
     paragraphs = [
         f"{'##' if alone else '###'} {title}{_provisional(standing)}",
         _why(standing),
@@ -129,7 +131,7 @@ def _interval(figure: SignalFigure) -> str:
 
 
 def _funnel(standing: Standing) -> str:
-    way = " → ".join(f"{number(getattr(standing.funnel, step))} {step}" for step in STEPS)
+    way = " → ".join(f"{number(getattr(standing.funnel, step))} {label}" for step, label in STEPS.items())
     beside = [(step, getattr(standing.funnel, step)) for step in ASIDE]
     aside = ", ".join(f"{number(count)} {step.replace('_', ' ')}" for step, count in beside if count)
     return f"{way}; {aside}." if aside else f"{way}."

@@ -19,6 +19,16 @@ REPLACED = (*WHOLE, "trials", "gate_evidence", "verdicts")
 Rows = dict[str, pa.Table]
 """Rows by table name."""
 
+_OPERATIONAL = ("this file about an execution of the pipeline", "restore it, or delete it and lose its rows")
+_UNREADABLE = {
+    # As the log's sink has it: an entry made anew would be another decision of record.
+    "decision_log": ("this entry of the decision log", "restore the file, or delete it and lose the entry"),
+    "run_states": _OPERATIONAL,
+    "accounting": _OPERATIONAL,
+}
+_COMMITTED = ("this file of a table", "delete it and run the pipeline again")
+"""What can't be read, and what to do then."""
+
 
 def committed_rows(lake: Storage, commits: Iterable[Commit]) -> list[Rows | None]:
     """Each date's rows, exactly those of its commit record, read at once; None where the files are others by now.
@@ -50,8 +60,8 @@ def table_rows(lake: Storage, name: str, path: str, data: bytes) -> pa.Table:
         there = [column for column in READ[name] if column in written]
         return declared_rows(table_named(name), READ[name], file.read(columns=there, use_threads=False))
     except (pa.ArrowException, OSError, ValueError) as error:
-        what = f"{lake}/{path}: this file of a table can't be read ({type(error).__name__})"
-        raise PipelineError(f"{what}; delete it and run the pipeline again") from error
+        what, then = _UNREADABLE.get(name, _COMMITTED)
+        raise PipelineError(f"{lake}/{path}: {what} can't be read ({type(error).__name__}); {then}") from error
 
 
 def _sha256(data: bytes) -> str:

@@ -1,15 +1,14 @@
 """What a report holds: decisions picked from the lake, each with all that stands beside it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from evalbench.errors import UsageError
 from evalbench.gate.case import Subject
-from evalbench.gate.decision import Verdict
 from evalbench.web.models.board import Board, board
 from evalbench.web.models.candidate import ON_A_PAGE, Candidate, candidate
-from evalbench.web.models.parts import HELD_FIRST, Filters
+from evalbench.web.models.parts import HELD_FIRST, Filters, Tally, tallies
 from evalbench.web.models.standing import subject_of
 from evalbench.web.store import AsOf, View
 from evalbench.web.words import listed, suite_name
@@ -66,16 +65,16 @@ class Report:
     """Decisions, each with all that stands beside it.
 
     caveats: what is to be known before any decision is read, in sentences: dates of the scope that are being published.
-    pages: newest date first, then held, lacking evidence, may ship; then by subject. counts: pages per verdict.
-    older: subjects left out because they weren't decided for a month before the newest run. nothing: why there is no
-    page, in a sentence; None when there are some.
+    pages: newest date first, then held, lacking evidence, may ship; then by subject. tallies: of the pages. older:
+    subjects left out because they weren't decided for a month before the newest run that isn't dated in the future.
+    nothing: why there is no page, in a sentence; None when there are some.
     """
 
     as_of: AsOf
     scope: Scope
     caveats: tuple[str, ...]
     pages: tuple[Candidate, ...]
-    counts: Mapping[Verdict, int]
+    tallies: tuple[Tally, ...]
     older: int
     nothing: str | None
 
@@ -95,7 +94,7 @@ def report(view: View, scope: Scope) -> Report:
         scope=scope,
         caveats=caveats,
         pages=tuple(pages),
-        counts={verdict: sum(page.standing.verdict is verdict for page in pages) for verdict in Verdict},
+        tallies=tallies([page.standing for page in pages]),
         older=found.older,
         nothing=None if pages else _nothing(found, scope),
     )

@@ -9,13 +9,14 @@ from datetime import date, datetime
 from threading import Lock
 from typing import Any, TypeVar
 
-from evalbench.errors import EvalbenchError, UsageError
+from evalbench.errors import EvalbenchError, StorageError, UsageError
 from evalbench.ledger import ScoredRun
 from evalbench.storage import Storage
 from evalbench.web.held_runs import HeldRuns
 from evalbench.web.kept import Kept
 from evalbench.web.snapshot import Seen, Snapshot, take_snapshot
 from evalbench.web.words import listed
+from evalbench.words import plural
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +39,11 @@ class AsOf:
     lake: its name. read_at: when the rows were last read because something had changed; looked_at: when that was last
     checked; now: when the page was made (all by the settings' clock). newest_run: the last date with a run, None in a
     lake without runs. shown_before, left_out: dates that are being published, or whose publishing was interrupted. The
-    former are shown as they were before; the latter were never seen whole, and nothing of them is shown. looking_since:
-    when the look began that wasn't over when the page was made, None when none was under way. problem: why the lake
-    couldn't be looked at again, None when it could: then all is as of looked_at.
+    former are shown as they were before; the latter were never seen whole, and nothing of them is shown. lost: those of
+    both that nobody is publishing, while their files aren't those of their records. unreadable: why files about
+    executions of the pipeline are left out, a sentence each. looking_since: when the look began that wasn't over when
+    the page was made, None when none was under way. problem: why the lake couldn't be looked at again, None when it
+    could: then all is as of looked_at.
     """
 
     lake: str
@@ -50,26 +53,58 @@ class AsOf:
     newest_run: date | None
     shown_before: tuple[date, ...] = ()
     left_out: tuple[date, ...] = ()
+    lost: tuple[date, ...] = ()
+    unreadable: tuple[str, ...] = ()
     looking_since: datetime | None = None
     problem: str | None = None
 
     def missing(self, place: str = "on this page yet") -> str:
-        """`2026-11-30 is being published and not on this page yet`; empty when no date is left out."""
-        return f"{_being_published(self.left_out)} and not {place}" if self.left_out else ""
+        """`2026-11-30 is being published and not on this page yet`, or why else; empty when no date is left out."""
+        coming, lost = self._told_apart(self.left_out)
+        said = [f"{_are(coming)} being published and not {place}"] if coming else []
+        return "; ".join(said + ([f"{_are(lost)} not {place}, as {_damage(lost)}"] if lost else []))
 
     @property
     def outdated(self) -> str:
-        """`2026-11-30 is being published: shown as it was before`; empty when no date is shown so."""
-        before = "it was" if len(self.shown_before) == 1 else "they were"
-        return f"{_being_published(self.shown_before)}: shown as {before} before" if self.shown_before else ""
+        """`2026-11-30 is being published: shown as it was before`, or why else; empty when no date is shown so."""
+        coming, lost = self._told_apart(self.shown_before)
+        said = [f"{_are(coming)} being published: shown as {_were(coming)} before"] if coming else []
+        return "; ".join(said + ([f"{_are(lost)} shown as {_were(lost)} before, as {_damage(lost)}"] if lost else []))
+
+    @property
+    def unread(self) -> str:
+        """What is left out of the files about executions of the pipeline, and why; empty when nothing is."""
+        if not self.unreadable:
+            return ""
+        more = len(self.unreadable) - 1
+        return self.unreadable[0] + (f"; and {plural(more, 'more such file')}" if more else "")
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a date that is left out is being published, as far as can be told."""
+        return bool(self._told_apart(self.left_out)[0])
+
+    def _told_apart(self, days: Sequence[date]) -> tuple[list[date], list[date]]:
+        """Those that are being published, and those that lost a file."""
+        return [day for day in days if day not in self.lost], [day for day in days if day in self.lost]
 
     def hides(self, day: date | None) -> bool:
         """Whether there may be something on a date, or without one in the lake, of which nothing is shown."""
         return day in self.left_out if day is not None else bool(self.left_out) and self.newest_run is None
 
 
-def _being_published(days: Sequence[date]) -> str:
-    return f"{listed([day.isoformat() for day in days], NAMED)} {'is' if len(days) == 1 else 'are'} being published"
+def _are(days: Sequence[date]) -> str:
+    return f"{listed([day.isoformat() for day in days], NAMED)} {'is' if len(days) == 1 else 'are'}"
+
+
+def _were(days: Sequence[date]) -> str:
+    return "it was" if len(days) == 1 else "they were"
+
+
+def _damage(days: Sequence[date]) -> str:
+    one = len(days) == 1
+    files = "its files are not those of its record" if one else "their files are not those of their records"
+    return f"{files} (a file is lost or damaged): run the pipeline again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,14 +199,17 @@ class Store:
         state = self._state
         if state is None:
             raise RuntimeError("the first look at the lake ended without a state")
+        unsettled = state.snapshot.unsettled
         as_of = AsOf(
             lake=str(self._lake),
             read_at=state.read_at,
             looked_at=state.looked_at,
             now=self._clock(),
             newest_run=state.newest_run,
-            shown_before=state.snapshot.shown_before,
-            left_out=state.snapshot.left_out,
+            shown_before=unsettled.shown_before,
+            left_out=unsettled.left_out,
+            lost=unsettled.lost,
+            unreadable=tuple(unsettled.unreadable.values()),
             looking_since=None if look is None else look.begun,
             problem=state.problem,
         )
@@ -184,8 +222,8 @@ class Store:
         )
 
     def close(self) -> None:
-        """Stop looking; views that are in use stay whole."""
-        self._worker.shutdown(cancel_futures=True)
+        """Stop looking; views that are in use stay whole, and a look that hangs isn't waited for."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
 
     def _look_if_due(self) -> _Look | None:
         with self._lock:
@@ -211,20 +249,36 @@ class Store:
 
     def _newest(self, state: _State | None, looked: float) -> _State:
         """The state of the lake now; the lake is read where it doesn't look as before."""
-        now, seen = self._clock(), Seen.of(self._lake)
-        if not seen.commits and not self._lake.is_there():
-            raise UsageError(f"{self._lake}: no lake here; run the pipeline first, or set EVALBENCH_LAKE to its lake")
-        if state is not None and not state.snapshot.moving and state.snapshot.seen == seen:
+        now, before = self._clock(), None if state is None else state.snapshot
+        snapshot = self._taken(before)
+        if state is not None and snapshot is before:
             return replace(state, looked_at=now, looked=looked, problem=None)
-        snapshot = take_snapshot(self._lake, seen, None if state is None else state.snapshot)
+        same_rows = state is not None and snapshot.database is state.snapshot.database
         return _State(
             snapshot=snapshot,
             kept=Kept(MOST_KEPT),
             newest_run=snapshot.database.rows("SELECT max(run_date) AS day FROM runs")[0]["day"],
-            read_at=now,
+            read_at=state.read_at if state is not None and same_rows else now,
             looked_at=now,
             looked=looked,
         )
+
+    def _taken(self, before: Snapshot | None) -> Snapshot:
+        seen = self._seen(before)
+        if before is not None and not before.unsure and before.seen == seen:
+            return before
+        snapshot = take_snapshot(self._lake, seen, before)
+        return take_snapshot(self._lake, self._seen(snapshot), snapshot) if snapshot.unproven else snapshot
+
+    def _seen(self, before: Snapshot | None) -> Seen:
+        """How the lake looks. Raises UsageError where there is none, StorageError for one whose records all went."""
+        seen = Seen.of(self._lake)
+        if not seen.commits and not self._lake.is_there():
+            raise UsageError(f"{self._lake}: no lake here; run the pipeline first, or set EVALBENCH_LAKE to its lake")
+        if not seen.commits and before is not None and before.seen.commits:
+            had, then = plural(len(before.seen.commits), "date"), "bring its files back, or run the pipeline again"
+            raise StorageError(f"{self._lake}: the lake is empty now, it had {had}; {then}")
+        return seen
 
 
 def _told(error: Exception, before: str | None) -> str:

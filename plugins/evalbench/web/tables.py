@@ -90,10 +90,26 @@ VIEWS_BEHIND = ("pooled_trials", "judged_trials", "judge_failures")
 
 
 SUBJECT = "product, suite, environment, candidate"
-DAILY = f"""
-    CREATE TABLE daily AS SELECT * FROM decisions
+MADE_WITH = ("policy_hash", "evidence_hash", "code_version")
+"""What, on one date of one subject, makes a decision another one."""
+
+
+def with_record(decisions: str) -> str:
+    """A SELECT of rows of `decisions`, made one that also tells `on_record`: whether the log has an entry of each.
+
+    A decision that came back to what was on record keeps that entry, though another one was logged after it.
+    """
+    names = (*SUBJECT.split(", "), "run_date", *MADE_WITH)
+    entry = " AND ".join(f"entry.{name} = decided.{name}" for name in names)
+    on_record = f"EXISTS (SELECT 1 FROM decision_log AS entry WHERE {entry})"
+    return f"SELECT decided.*, {on_record} AS on_record FROM ({decisions}) AS decided"
+
+
+_FIRST_OF_DAY = f"""
+    SELECT * FROM decisions
     QUALIFY row_number() OVER (PARTITION BY {SUBJECT}, run_date ORDER BY policy_name, policy_hash) = 1
 """
+DAILY = f"CREATE TABLE daily AS {with_record(_FIRST_OF_DAY)}"
 """One decision per subject and date: only if somebody published so by hand did several policies decide one."""
 
 

@@ -60,10 +60,10 @@ def fraction(numerator: float | None, denominator: float | None, unit: str = "")
 
 
 def age(days: int) -> str:
-    """`today`, `yesterday`, `12 days old`."""
-    if days <= 0:
-        return "today"
-    return "yesterday" if days == 1 else f"{days:,} days old"
+    """`in 2 days`, `today`, `yesterday`, `12 days old`."""
+    if days < 0:
+        return f"in {plural(-days, 'day')}"
+    return {0: "today", 1: "yesterday"}.get(days, f"{days:,} days old")
 
 
 def instant(moment: datetime | None) -> str:

@@ -1,5 +1,6 @@
 """Expected calls beside the calls that were made: what matches, what is missing, what came on top."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -7,13 +8,16 @@ from enum import StrEnum
 from evalbench.evaluators.matching import matches
 from evalbench.ledger import ExpectedCall, ToolCall
 
+MOST_PAIRS = 90_000
+"""Of an expected call with a call: beyond it, nothing is compared, since each is held against each."""
+
 
 class Mark(StrEnum):
     """What became of an expected call, or what a call is.
 
     matched: expected and called, in the expected order. reordered: expected and called, at another place.
     differs: the expected tool was called with other arguments. missing: expected, never called. extra: called, not
-    expected. alone: the other side isn't known, so nothing can be said.
+    expected. alone: not compared, since the other side isn't known, or both sides are too long: nothing can be said.
     """
 
     MATCHED = "matched"
@@ -46,16 +50,21 @@ def align(
     """The two lists side by side. Every expected call and every call is in exactly one row; calls keep their order.
 
     As many as possible are `matched` in order, as the evaluator tool_order counts them; what is left is paired by what
-    was called, then by the tool alone. With a list that is None, all rows of the other are `alone`. forbidden: names of
-    tools. Time grows with the product of both lengths.
+    was called, then by the tool alone. With a list that is None, all rows of the other are `alone`; with two that are
+    too long, all rows are. forbidden: names of tools.
     """
-    if expected is None or called is None:
+    if expected is None or called is None or too_many(expected, called):
         rows = _rows(expected or (), called or (), {}, forbidden)
         return tuple(replace(row, mark=Mark.ALONE) for row in rows)
     pairs = {at: (Mark.MATCHED, wanted) for wanted, at in _common(expected, called)}
     for mark, fits in ((Mark.REORDERED, matches), (Mark.DIFFERS, _same_tool)):
         pairs |= {at: (mark, wanted) for wanted, at in _pairs(expected, called, pairs, fits)}
     return tuple(_rows(expected, called, pairs, forbidden))
+
+
+def too_many(expected: Sequence[ExpectedCall], called: Sequence[ToolCall]) -> bool:
+    """Whether the lists are too long to be compared call by call."""
+    return len(expected) * len(called) > MOST_PAIRS
 
 
 def _common(expected: Sequence[ExpectedCall], called: Sequence[ToolCall]) -> Iterator[tuple[int, int]]:
@@ -106,11 +115,11 @@ def _rows(
 ) -> Iterator[AlignedRow]:
     """A row per call in their order; missing ones before the first matched call that was expected after them."""
     paired = {wanted for _, wanted in pairs.values()}
-    missing = [at for at in range(len(expected)) if at not in paired]
+    missing = deque(at for at in range(len(expected)) if at not in paired)
     for at, call in enumerate(called):
         mark, wanted = pairs.get(at, (Mark.EXTRA, None))
         while mark is Mark.MATCHED and wanted is not None and missing and missing[0] < wanted:
-            yield _missing(expected, missing.pop(0))
+            yield _missing(expected, missing.popleft())
         yield AlignedRow(
             mark=mark,
             expected=None if wanted is None else expected[wanted],

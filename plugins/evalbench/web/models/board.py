@@ -1,13 +1,11 @@
 """The board: where every subject stands."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from evalbench.gate.decision import Verdict
 from evalbench.web.models.filters import filter_options, shown
-from evalbench.web.models.parts import HELD_FIRST, FilterOptions, Filters, Standing
-from evalbench.web.models.standing import standings, subject_of
+from evalbench.web.models.parts import HELD_FIRST, FilterOptions, Filters, Standing, Tally, tallies
+from evalbench.web.models.standing import newest_run, standings, subject_of
 from evalbench.web.store import AsOf, View
 from evalbench.web.tables import SUBJECT
 
@@ -18,15 +16,15 @@ RECENT = timedelta(days=30)
 class Board:
     """One row per subject: its newest decision, or that of the date chosen, as far as the filters fit that decision.
 
-    rows: newest date first, then held, lacking evidence, may ship; then by subject. counts: rows per verdict, all three
-    always there. older: subjects left out because they weren't decided for 30 days before the newest run.
+    rows: newest date first, then held, lacking evidence, may ship; then by subject. tallies: of the rows. older:
+    subjects left out because they weren't decided for 30 days before the newest run that isn't dated in the future.
     nothing: why there is no row, in a sentence; None when there are some.
     """
 
     as_of: AsOf
     filters: Filters
     options: FilterOptions
-    counts: Mapping[Verdict, int]
+    tallies: tuple[Tally, ...]
     rows: tuple[Standing, ...]
     older: int
     nothing: str | None
@@ -46,7 +44,7 @@ def board(view: View, filters: Filters) -> Board:
         as_of=view.as_of,
         filters=filters,
         options=filter_options(view, filters),
-        counts={verdict: sum(row.verdict is verdict for row in found) for verdict in Verdict},
+        tallies=tallies(found),
         rows=tuple(found),
         older=older,
         nothing=None if found else _nothing(view, filters, older),
@@ -69,14 +67,14 @@ def _chosen(day: date | None) -> str:
 
 def _limit(view: View, filters: Filters) -> date:
     """The first date whose decisions are shown."""
-    if filters.older or filters.day is not None or view.as_of.newest_run is None:
-        return date.min
-    return view.as_of.newest_run - RECENT
+    newest = newest_run(view)
+    return date.min if filters.older or filters.day is not None or newest is None else newest - RECENT
 
 
 def _nothing(view: View, filters: Filters, older: int) -> str:
     if older:
-        return f"No subject was decided in the last {RECENT.days} days before the newest run; {older} were before."
+        were = "1 was" if older == 1 else f"{older:,} were"
+        return f"No subject was decided in the last {RECENT.days} days before the newest run; {were} before."
     if filters != Filters(older=filters.older):
         return "No decision matches these filters."
     if view.as_of.newest_run is None:

@@ -6,9 +6,8 @@ from dataclasses import astuple, dataclass, replace
 from datetime import date, datetime, timedelta
 
 from evalbench.gate.case import Subject
-from evalbench.gate.decision import Verdict
 from evalbench.web.models.checks import NAMED, check_of
-from evalbench.web.models.decision_log import LogEntry, log_entries
+from evalbench.web.models.decision_log import LOG_ORDER, LogEntry, log_entries
 from evalbench.web.models.figures import Row
 from evalbench.web.models.parts import Check, DayMark, MissingError, SignalPoint, Standing
 from evalbench.web.models.series import (
@@ -22,7 +21,7 @@ from evalbench.web.models.series import (
     definition_changes,
     limits_of,
 )
-from evalbench.web.models.standing import DATES_SHOWN, LOG_ORDER, brackets, sparks, standing_of
+from evalbench.web.models.standing import DATES_SHOWN, brackets, marks_of, sparks, standing_of
 from evalbench.web.store import AsOf, View
 from evalbench.web.tables import SUBJECT
 
@@ -31,7 +30,7 @@ _OF_SUBJECT = "product = ? AND suite = ? AND environment = ? AND candidate = ?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """A run of the window. pooled: the decision rests on it; it doesn't on runs of another dataset version."""
+    """A run of the window. pooled: the decision rests on it; where it doesn't, not_counted says why in words."""
 
     run_id: str
     path: str
@@ -44,8 +43,10 @@ class RunRow:
     planned_trials: int
     recorded_trials: int
     missing_trials: int
+    unplanned_trials: int
     defects: int
     pooled: bool
+    not_counted: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,9 +131,9 @@ def _candidate(view: View, subject: Subject, day: date | None, most: Most) -> Ca
         limits=_limits(view, key),
         costs=cost_points(shown, signals),
         pass_hat_k=tuple(PassPoint(day=row["run_date"], brackets=brackets(row["pass_hat_k"])) for row in shown),
-        marks=tuple(DayMark(day=row["run_date"], decision=Verdict(row["decision"])) for row in shown),
+        marks=marks_of(shown, view.as_of.now.date()),
         changes=definition_changes(shown, view.rows(f"SELECT * FROM measured_with WHERE {_OF_SUBJECT}", key)),
-        log=log_entries(log, decisions)[: most.entries],
+        log=log_entries(log, decisions, view.as_of.left_out)[: most.entries],
         log_total=len(log),
         runs=_runs(view, standing),
     )
@@ -180,8 +181,17 @@ def _runs(view: View, standing: Standing) -> tuple[RunRow, ...]:
     )
     return tuple(
         RunRow(
-            **{name: row[name] for name in RunRow.__dataclass_fields__ if name != "pooled"},
+            **{name: row[name] for name in RunRow.__dataclass_fields__ if name not in ("pooled", "not_counted")},
             pooled=row["run_id"] in standing.runs,
+            not_counted=_not_counted(row, standing),
         )
         for row in rows
     )
+
+
+def _not_counted(run: Row, standing: Standing) -> str | None:
+    """Why, as far as it can be told: a run may have come later, too, or be of rows that are newer than the decision."""
+    if run["run_id"] in standing.runs:
+        return None
+    same = run["dataset_version"] == standing.dataset_version
+    return "this decision doesn't count it" if same else "another dataset version"

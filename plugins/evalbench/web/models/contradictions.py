@@ -24,6 +24,10 @@ _COUNTS = f"""
 _ORDER = """
     outcome <> 'failed', run_date DESC, product, suite, environment, candidate, quality DESC, run_id, task_id, trial
 """
+_UNCOUNTED = """
+    SELECT CAST(coalesce(sum(recorded_trials), 0) AS BIGINT) AS trials FROM runs
+    WHERE NOT EXISTS (SELECT 1 FROM judged WHERE judged.run_date = runs.run_date AND judged.run_id = runs.run_id)
+"""
 _RUNS_OF_MODEL = "SELECT run_id FROM runs WHERE model = ?"
 
 
@@ -46,7 +50,8 @@ class Contradictions:
     """Worst first: failed before unavailable, newest date first, then by subject and trial; the first of total.
 
     graded: trials with a quality among those asked about; praised: of those, 0.8 or more; failed, unavailable: total by
-    outcome. nothing: why there is no row, in a sentence; None when there are some.
+    outcome. uncounted: trials on record of runs that no decision of their date counts, such as those of another dataset
+    version: none of these is asked about. nothing: why there is no row, in a sentence; None when there are some.
     """
 
     as_of: AsOf
@@ -58,6 +63,7 @@ class Contradictions:
     unavailable: int
     graded: int
     praised: int
+    uncounted: int
     nothing: str | None
 
 
@@ -78,8 +84,15 @@ def contradictions(view: View, filters: Filters, most: int | None = None) -> Con
         rows=tuple(_contradiction(row) for row in rows),
         total=total,
         **counts,
+        uncounted=_uncounted(view, filters),
         nothing=None if total else _nothing(counts["graded"], counts["praised"]),
     )
+
+
+def _uncounted(view: View, filters: Filters) -> int:
+    asked, params = condition(filters)
+    found: int = view.rows(f"{_UNCOUNTED} AND {asked}", params)[0]["trials"]
+    return found
 
 
 def _contradiction(row: Row) -> Contradiction:
@@ -97,7 +110,7 @@ def _contradiction(row: Row) -> Contradiction:
 
 def _nothing(graded: int, praised: int) -> str:
     if not graded:
-        return "No trial here has a quality, so none was praised."
+        return "No trial here has a quality that a decision counts, so none was praised."
     if not praised:
-        return f"None of {graded} graded trials was praised."
+        return f"None of {graded} graded trials that a decision counts was praised."
     return f"All of {praised} praised trials are verified at their destination, or validly wait."

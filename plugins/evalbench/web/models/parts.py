@@ -1,6 +1,6 @@
 """What several pages show: subjects, filters, figures with their counts, checks, and as of when all of it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -8,6 +8,7 @@ from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
 from evalbench.repeats import Bracket
 from evalbench.signals import Funnel
+from evalbench.words import plural
 
 SIGNAL_LABELS = {
     "task_quality": "Task quality",
@@ -30,6 +31,12 @@ VERDICT_LABELS = {
     Verdict.INSUFFICIENT_EVIDENCE: "Lacks evidence",
 }
 """What a decision means for a release; the word of record is the verdict itself."""
+TALLY_WORDS = {
+    Verdict.PASS: ("may ship", "may ship"),
+    Verdict.FAIL: ("held", "held"),
+    Verdict.INSUFFICIENT_EVIDENCE: ("lacks evidence", "lack evidence"),
+}
+"""The same of one subject, and of several or none."""
 HELD_FIRST = (Verdict.FAIL, Verdict.INSUFFICIENT_EVIDENCE, Verdict.PASS)
 """How decisions of one date are sorted."""
 
@@ -177,26 +184,26 @@ class Change:
     """How a decision differs from the one of the subject's date before.
 
     before_day, before: None for a subject's first decision. changed: the word or the deciding check is another.
-    sentence: all of it in words. definitions: what the two were made with that differs (`policy`, `gate code`,
-    `dataset version`, …), empty where nothing does. revised: where this date itself was decided before with another
-    result (decision_log): that first word, else None; revisions: entries of the log for this date.
+    sentence: all of it in words, with what the two were made with that differs. revised: where this date itself was
+    decided before with another result (decision_log): that first word, else None; revisions: entries of the log for
+    this date.
     """
 
     before_day: date | None
     before: Verdict | None
     changed: bool
     sentence: str
-    definitions: tuple[str, ...]
     revised: Verdict | None
     revisions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayMark:
-    """What was decided on a date."""
+    """What was decided on a date. not_of_record: as in Standing."""
 
     day: date
     decision: Verdict
+    not_of_record: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,17 +220,16 @@ class Excluded:
 class Standing:
     """One subject's decision on one date, with all that a line of the board shows.
 
-    verdict: the word; label: what it means for a release. not_of_record: why it isn't of record, in words; None where
-    it is. age_days: days from the date to the clock's; behind_days: days from the date to the newest run of the whole
-    lake (0: the newest). model, dataset_version: None where the runs name none. signals: the five, in order. marks:
-    decisions of the last dates, oldest first, this one last; sparks: signal name → its points over the same dates.
-    pass_hat_k: k → bracket.
+    verdict: the word. not_of_record: why it isn't of record, in words; None where it is. age_days: days from the date
+    to the clock's, negative where it is to come; behind_days: days from the date to the newest run of the whole lake
+    that isn't to come (0: the newest, or newer). model, dataset_version: None where the runs name none. signals: the
+    five, in order. marks: decisions of the last dates, oldest first, this one last; sparks: signal name → its points
+    over the same dates. pass_hat_k: k → bracket.
     """
 
     subject: Subject
     day: date
     verdict: Verdict
-    label: str
     not_of_record: str | None
     age_days: int
     behind_days: int
@@ -253,3 +259,32 @@ class Standing:
     def provisional(self) -> bool:
         """Whether it may still become another one before it goes on record."""
         return self.not_of_record is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many subjects a verdict was given to; provisional: of how many of these it isn't of record."""
+
+    verdict: Verdict
+    count: int
+    provisional: int
+
+    @property
+    def said(self) -> str:
+        """`2 may ship (1 provisional)`."""
+        one, several = TALLY_WORDS[self.verdict]
+        return f"{plural(self.count, one, several)}{self.aside}"
+
+    @property
+    def aside(self) -> str:
+        """` (1 provisional)`; empty where all are of record."""
+        return f" ({self.provisional:,} provisional)" if self.provisional else ""
+
+
+def tallies(rows: Sequence[Standing]) -> tuple[Tally, ...]:
+    """One for each verdict, also for those that nobody was given."""
+    return tuple(_tally(verdict, [row for row in rows if row.verdict is verdict]) for verdict in Verdict)
+
+
+def _tally(verdict: Verdict, rows: Sequence[Standing]) -> Tally:
+    return Tally(verdict=verdict, count=len(rows), provisional=sum(row.provisional for row in rows))

@@ -88,6 +88,10 @@ _AS_FOUND: Mapping[str, Callable[[Entry], bool]] = {
     "excluded": lambda entry: entry.reason == EXCLUDED,
     "ignored": lambda entry: entry.state == Disposition.IGNORED and entry.reason != EXCLUDED,
 }
+_LATE = """
+    change = 'late' AND (plan_id, run_date) IN (SELECT unnest(CAST(? AS VARCHAR[])), unnest(CAST(? AS DATE[])))
+"""
+"""A plan_id alone may be of two dates: a DAG run that is cleared keeps its name."""
 LISTS = (*_AS_FOUND, "late")
 
 
@@ -103,9 +107,8 @@ def quality(view: View, filters: Filters, *, rows: int | None = None, executions
     asked = "plan_id = ? AND run_date = ? AND (state <> 'scored' OR reason IS NOT NULL)"
     entries = _entries(view, filters, asked, [last.plan_id, last.day]) if last is not None else []
     lists = {name: [entry for entry in entries if belongs(entry)] for name, belongs in _AS_FOUND.items()}
-    lists["late"] = _entries(
-        view, filters, "change = 'late' AND list_contains(?, plan_id)", [[found.plan_id for found in told[:RECENT]]]
-    )
+    recent = [[found.plan_id for found in told[:RECENT]], [found.day for found in told[:RECENT]]]
+    lists["late"] = _entries(view, filters, _LATE, recent)
     failures = _failures(view, filters)
     return Quality(
         as_of=view.as_of,

@@ -7,6 +7,7 @@ from datetime import date, datetime
 
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
+from evalbench.web.models.decision_log import not_of_record
 from evalbench.web.models.figures import Row, number
 from evalbench.web.models.misleading import ClaimRow, DefectRow, FindingRow, claims_of, defects_of, findings_of
 from evalbench.web.models.own_day import OwnDay, own_day
@@ -21,6 +22,7 @@ from evalbench.web.models.run_parts import (
 )
 from evalbench.web.models.trial_rows import TrialRow, trial_rows
 from evalbench.web.store import AsOf, View
+from evalbench.web.tables import with_record
 
 _TAKEN = (
     "run_id", "path", "run_date", "run_time", "state", "format", "reader_version", "content", "model",
@@ -64,11 +66,12 @@ class RunSummaryText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PooledBy:
-    """A decision that pooled the run."""
+    """A decision that pooled the run. not_of_record: why it isn't of record, in words; None where it is."""
 
     subject: Subject
     day: date
     verdict: Verdict
+    not_of_record: str | None
     policy_name: str
 
 
@@ -121,6 +124,17 @@ class RunPage:
     facts_reason: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """The parts of a run's page that are made from all of its verdicts; fields as in RunPage."""
+
+    general_score: GeneralScoreRow | None
+    metrics: tuple[MetricRow, ...]
+    health: tuple[HealthRow, ...]
+    claims: tuple[ClaimRow, ...]
+    findings: tuple[FindingRow, ...]
+
+
 def run_page(view: View, run_id: str, *, trials: int | None = None, defects: int | None = None) -> RunPage:
     """One run. Raises MissingError when the tables have none of that id.
 
@@ -130,7 +144,7 @@ def run_page(view: View, run_id: str, *, trials: int | None = None, defects: int
     row = found.run
     taken = {name: row[name] for name in _TAKEN}
     rows, total = trial_rows(view, found, trials)
-    health = measured_health(found)
+    measured = _measured(view, found)
     return RunPage(
         **taken,
         as_of=view.as_of,
@@ -141,11 +155,11 @@ def run_page(view: View, run_id: str, *, trials: int | None = None, defects: int
         decisions=_pooled_by(view, found),
         policy_name=found.decision["policy_name"],
         summary=_summary(view, row),
-        general_score=general_score_of(found.scored),
-        metrics=metrics_of(found),
-        health=health_of(health),
-        claims=claims_of(found.scored),
-        findings=findings_of(found.scored, health),
+        general_score=measured.general_score,
+        metrics=measured.metrics,
+        health=measured.health,
+        claims=measured.claims,
+        findings=measured.findings,
         defect_codes=json.loads(row["defect_codes"]),
         defects=defects_of(found.scored, defects),
         trials=rows,
@@ -154,15 +168,41 @@ def run_page(view: View, run_id: str, *, trials: int | None = None, defects: int
     )
 
 
+def _measured(view: View, found: OwnDay) -> _Measured:
+    """What takes long over many trials, and is some rows: kept, since neither facts nor a decision's policy change."""
+    key = ("measured", found.facts, found.decision["policy_hash"], found.decision["as_of"])
+    return view.once(key, lambda: _measure(found))
+
+
+def _measure(found: OwnDay) -> _Measured:
+    health = measured_health(found)
+    return _Measured(
+        general_score=general_score_of(found.scored),
+        metrics=metrics_of(found),
+        health=health_of(health),
+        claims=claims_of(found.scored),
+        findings=findings_of(found.scored, health),
+    )
+
+
 def _pooled_by(view: View, found: OwnDay) -> tuple[PooledBy, ...]:
     subject = found.subject
     rows = view.rows(
-        "SELECT run_date, decision, policy_name, runs FROM decisions WHERE product = ? AND suite = ? AND"
-        " environment = ? AND candidate = ? AND run_date >= ? AND window_from <= ? ORDER BY run_date, policy_name",
+        with_record(
+            "SELECT * FROM decisions WHERE product = ? AND suite = ? AND environment = ? AND candidate = ?"
+            " AND run_date >= ? AND window_from <= ?"
+        )
+        + " ORDER BY run_date, policy_name",
         [*astuple(subject), found.run["run_date"], found.run["run_date"]],
     )
     return tuple(
-        PooledBy(subject=subject, day=row["run_date"], verdict=Verdict(row["decision"]), policy_name=row["policy_name"])
+        PooledBy(
+            subject=subject,
+            day=row["run_date"],
+            verdict=Verdict(row["decision"]),
+            not_of_record=not_of_record(row, view.as_of.now.date()),
+            policy_name=row["policy_name"],
+        )
         for row in rows
         if found.run["run_id"] in json.loads(row["runs"])
     )

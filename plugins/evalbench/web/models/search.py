@@ -12,15 +12,21 @@ from evalbench.web.store import AsOf, View
 from evalbench.web.tables import SUBJECT
 
 _RUNS = """
-    SELECT *, count(*) OVER () AS total FROM runs WHERE contains(lower(run_id), lower(?)) ORDER BY run_date DESC, run_id
+    SELECT *, count(*) OVER () AS total FROM runs WHERE contains(lower(run_id), lower(?))
+    ORDER BY run_time DESC, run_id
 """
 _TASKS = f"""
     SELECT *, count(*) OVER () AS total FROM (
         SELECT {SUBJECT}, task_id, count(trial) AS trials,
-            max({{'run_date': run_date, 'run_id': run_id, 'trial': trial}}) AS newest
-        FROM trials WHERE contains(lower(task_id), lower(?)) GROUP BY {SUBJECT}, task_id
-    ) ORDER BY newest.run_date DESC, task_id, {SUBJECT}
+            arg_max(
+                {{'run_date': run_date, 'run_time': run_time, 'run_id': run_id, 'trial': trial}},
+                {{'run_time': run_time, 'run_id': run_id, 'trial': coalesce(trial, -1)}}
+            ) AS newest
+        FROM trials JOIN (SELECT run_date, run_id, run_time FROM runs) USING (run_date, run_id)
+        WHERE contains(lower(task_id), lower(?)) GROUP BY {SUBJECT}, task_id
+    ) ORDER BY newest.run_time DESC, task_id, {SUBJECT}
 """
+"""A trial without a record has no number; it is a task's newest only where its run has no other of that task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

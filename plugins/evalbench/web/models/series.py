@@ -138,9 +138,11 @@ def definition_changes(decisions: Sequence[Row], measured_with: Iterable[Row]) -
         day: {name: ", ".join(sorted(of_name)) for name, of_name in found.items()} for day, found in versions.items()
     }
     found: list[DefinitionChange] = []
+    last: Mapping[str, str] | None = None
     for before, after in pairwise(decisions):
+        last = known.get(before["run_date"], last)
         found += _decision_changes(before, after)
-        found += _version_changes(after["run_date"], known.get(before["run_date"]), known.get(after["run_date"]))
+        found += _version_changes(after["run_date"], last, known.get(after["run_date"]))
     return tuple(found)
 
 
@@ -164,7 +166,7 @@ def _named(row: Row, name: str) -> str | None:
 def _version_changes(
     day: date, before: Mapping[str, str] | None, after: Mapping[str, str] | None
 ) -> Iterator[DefinitionChange]:
-    """Nothing where one of the dates has no verdicts at all: then nothing is known to have changed."""
+    """before: of the last date that had verdicts. Nothing where there is none, or none on the date itself."""
     if before is None or after is None:
         return
     for what in sorted(before.keys() | after.keys()):

@@ -9,14 +9,13 @@ from typing import TypeAlias
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
 from evalbench.repeats import Bracket
-from evalbench.report import is_provisional
 from evalbench.signals import Funnel
-from evalbench.web.models.change import change_of, differences
+from evalbench.web.models.change import change_of
 from evalbench.web.models.checks import NAMED, deciding
+from evalbench.web.models.decision_log import LOG_ORDER, not_of_record
 from evalbench.web.models.figures import Row, signal_figure, signal_point
 from evalbench.web.models.parts import (
     SIGNAL_LABELS,
-    VERDICT_LABELS,
     DayMark,
     Excluded,
     SignalFigure,
@@ -28,10 +27,6 @@ from evalbench.web.tables import SUBJECT
 
 DATES_SHOWN = 30
 """Dates of a sparkline."""
-LOG_ORDER = "supersedes IS NOT NULL, decided_at, log_id"
-"""Of entries of the decision log: of each date the first one first."""
-DAY_NOT_OVER = "provisional: the day isn't over"
-DECIDED_EARLY = "not of record: decided before its day was over"
 _BEFORE = f"""
     before AS (
         SELECT daily.* FROM daily JOIN chosen USING ({SUBJECT})
@@ -123,15 +118,13 @@ def standing_of(
     """
     row, day = history[-1], history[-1]["run_date"]
     today = view.as_of.now.date()
-    verdict = Verdict(row["decision"])
     return Standing(
         subject=subject_of(row),
         day=day,
-        verdict=verdict,
-        label=VERDICT_LABELS[verdict],
-        not_of_record=_not_of_record(row, log, today),
+        verdict=Verdict(row["decision"]),
+        not_of_record=not_of_record(row, today),
         age_days=(today - day).days,
-        behind_days=((view.as_of.newest_run or day) - day).days,
+        behind_days=max(0, ((newest_run(view) or day) - day).days),
         policy_name=row["policy_name"],
         policy_version=row["policy_version"],
         policy_hash=row["policy_hash"],
@@ -148,22 +141,28 @@ def standing_of(
         signals=_figures(row, [found for found in signals if found["run_date"] == day]),
         funnel=Funnel(**{name: row[name] for name in Funnel.__dataclass_fields__}),
         pass_hat_k=brackets(row["pass_hat_k"]),
-        change=change_of(row, history[-2] if len(history) > 1 else None, log),
-        marks=tuple(DayMark(day=found["run_date"], decision=Verdict(found["decision"])) for found in history),
+        change=change_of(row, history[-2] if len(history) > 1 else None, log, view.as_of.left_out),
+        marks=marks_of(history, today),
         sparks=sparks(signals),
         attested=tuple(json.loads(row["attested"])),
         excluded=_excluded(row["excluded"]),
     )
 
 
-def _not_of_record(decision: Row, log: Iterable[Row], today: date) -> str | None:
-    """Every decision of a day that was over when it was published has an entry: without one, it was published before.
+def newest_run(view: View) -> date | None:
+    """The last date with a run, None without one. Runs that a wrong clock dated in the future make nothing else old."""
+    today = view.as_of.now.date()
+    asked = "SELECT max(run_date) AS day FROM runs WHERE run_date <= ?"
+    found: date | None = view.once(("newest run", today), lambda: view.rows(asked, [today])[0]["day"])
+    return found
 
-    A decision that came back to what was on record keeps that entry, though another one was logged after it.
-    """
-    if is_provisional(decision["run_date"], today):
-        return DAY_NOT_OVER
-    return DECIDED_EARLY if all(differences(entry, decision) for entry in log) else None
+
+def marks_of(decisions: Iterable[Row], today: date) -> tuple[DayMark, ...]:
+    """Rows of `daily` as marks in their order."""
+    return tuple(
+        DayMark(day=row["run_date"], decision=Verdict(row["decision"]), not_of_record=not_of_record(row, today))
+        for row in decisions
+    )
 
 
 def _figures(decision: Row, signals: Iterable[Row]) -> tuple[SignalFigure, ...]:

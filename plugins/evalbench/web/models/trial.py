@@ -8,8 +8,10 @@ from evalbench.errors import PipelineError
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
 from evalbench.lake.transcripts import read_transcript
+from evalbench.readers.transcripts import TRANSCRIPT_VERSION
 from evalbench.transcript import Transcript
 from evalbench.web.models.checks import link_of, trial_link
+from evalbench.web.models.decision_log import not_of_record
 from evalbench.web.models.figures import number
 from evalbench.web.models.own_day import OwnDay, own_day
 from evalbench.web.models.parts import MissingError, TrialLink
@@ -33,6 +35,7 @@ from evalbench.web.models.trial_parts import (
 )
 from evalbench.web.models.trial_rows import contradicts
 from evalbench.web.store import AsOf, View
+from evalbench.web.tables import with_record
 from evalbench.words import spaced
 
 NOT_KEPT = (
@@ -42,11 +45,12 @@ NOT_KEPT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedBy:
-    """A check of a decision that names this trial."""
+    """A check of a decision that names this trial. not_of_record: why that isn't of record, in words, else None."""
 
     subject: Subject
     day: date
     verdict: Verdict
+    not_of_record: str | None
     check: str
     check_number: int
     why: str
@@ -98,15 +102,18 @@ class TrialPage:
     transcript_reason: str | None
 
 
-def trial_page(view: View, run_id: str, task_id: str, trial: int) -> TrialPage:
-    """One trial. Raises MissingError when there is no such trial on record, or the run's facts are gone."""
+def trial_page(view: View, run_id: str, task_id: str, trial: int, *, calls: int | None = None) -> TrialPage:
+    """One trial. calls: most rows of tools, None for all.
+
+    Raises MissingError when there is no such trial on record, or the run's facts are gone.
+    """
     found = own_day(view, run_id)
     if found.scored is None:
         raise MissingError(f"{run_id}: what was recorded of its trials can't be read: {found.facts_reason}")
     judged = found.judged.get((task_id, trial))
     if judged is None:
         raise MissingError(f"{run_id}: no trial {trial} of task {task_id} is on record; look at the run's list")
-    record, forbidden = judged.trial, forbidden_tools(judged, found.policy)
+    record, forbidden, effects = judged.trial, forbidden_tools(judged, found.policy), effects_of(judged)
     transcript, transcript_reason = _transcript(view, found, task_id, trial)
     quality = number(judged.quality)
     return TrialPage(
@@ -128,9 +135,9 @@ def trial_page(view: View, run_id: str, task_id: str, trial: int) -> TrialPage:
         quality_reason=judged.quality_reason,
         contradiction=contradicts(quality, judged.outcome.state.value, waiting=judged.waiting),
         progress=progress_of(record),
-        tools=tools_of(record, forbidden),
-        effects=effects_of(judged),
-        effects_reason=None if effects_of(judged) is not None else "the record says nothing of effects",
+        tools=tools_of(record, forbidden, calls),
+        effects=effects,
+        effects_reason=None if effects is not None else "the record says nothing of effects",
         usage=usage_of(record),
         verdicts=verdict_rows(found.scored, record),
         named_by=_named_by(view, run_id, task_id, trial),
@@ -147,7 +154,8 @@ def _transcript(view: View, found: OwnDay, task_id: str, trial: int) -> tuple[Tr
     if found.facts is None:
         return None, found.facts_reason
     try:
-        kept = read_transcript(view.lake, found.facts, task_id, trial, view.as_of.now.date())
+        today = view.as_of.now.date()
+        kept = read_transcript(view.lake, found.facts, task_id, trial, today, TRANSCRIPT_VERSION)
     except PipelineError as error:
         return None, str(error)
     if kept is None:
@@ -157,16 +165,18 @@ def _transcript(view: View, found: OwnDay, task_id: str, trial: int) -> tuple[Tr
 
 def _named_by(view: View, run_id: str, task_id: str, trial: int) -> tuple[NamedBy, ...]:
     key = "product, suite, environment, candidate, run_date, policy_hash"
-    rows = view.rows(
-        f"SELECT gate_evidence.*, fired, decision FROM gate_evidence JOIN gate_checks USING ({key}, check_number)"
-        f" JOIN decisions USING ({key}) WHERE run_id = ? AND task_id = ? AND trial = ? ORDER BY {key}, check_number",
-        [run_id, task_id, trial],
+    naming = (
+        "SELECT gate_evidence.*, fired, decision, decisions.evidence_hash, decisions.code_version FROM gate_evidence"
+        f" JOIN gate_checks USING ({key}, check_number) JOIN decisions USING ({key})"
+        " WHERE run_id = ? AND task_id = ? AND trial = ?"
     )
+    rows = view.rows(f"{with_record(naming)} ORDER BY {key}, check_number", [run_id, task_id, trial])
     return tuple(
         NamedBy(
             subject=subject_of(row),
             day=row["run_date"],
             verdict=Verdict(row["decision"]),
+            not_of_record=not_of_record(row, view.as_of.now.date()),
             check=row["check_name"],
             check_number=row["check_number"],
             why=row["why"],

@@ -1,43 +1,41 @@
 """The parts of a trial's page, each made from the trial as recorded, or as judged."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 
 from evalbench.evaluators.base import Absent
 from evalbench.evaluators.matching import ACCUMULATED_TOOLS, recorded_calls
 from evalbench.judged import JudgedEffect, JudgedTrial, speaks_for
 from evalbench.ledger import ExpectedCall, ScoredRun, ToolCall, Trial, Verdict
 from evalbench.policy import Policy
-from evalbench.web.models.alignment import AlignedRow, align
+from evalbench.web.models.alignment import MOST_PAIRS, AlignedRow, align, too_many
 from evalbench.web.models.figures import number
 from evalbench.web.models.places import Place, place_of
-
-MOST_CALLS = 300
-"""Of either list: they are compared each with each."""
-
-_Call = TypeVar("_Call", ToolCall, ExpectedCall)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """Expected and called tools.
 
-    rows: side by side, the first 300 of either list. expected, called: how many there are, None when there is no
+    rows: side by side, all or the first of rows_total. expected, called: how many there are, None when there is no
     expectation or no call sequence, with the reason beside; then the other side's rows are marked `alone`.
-    order_known: False where only distinct names were recorded, so that repeats and order are unsure. counts: mark →
-    rows, and `forbidden`.
+    not_compared: why two lists that are known weren't compared; then all rows are `alone`. order_known: False where
+    only distinct names were recorded, so that repeats and order are unsure. counts: mark → rows, and `forbidden`, of
+    all rows. places: where the calls were read.
     """
 
     rows: tuple[AlignedRow, ...]
+    rows_total: int
     expected: int | None
     expected_reason: str | None
     called: int | None
     called_reason: str | None
+    not_compared: str | None
     order_known: bool
     counts: Mapping[str, int]
+    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,25 +123,30 @@ class VerdictRow:
     place: Place | None
 
 
-def tools_of(trial: Trial, forbidden: Collection[str]) -> Tools:
-    """What was expected beside what was called. forbidden: names of tools."""
+def tools_of(trial: Trial, forbidden: Collection[str], most: int | None = None) -> Tools:
+    """What was expected beside what was called. forbidden: names of tools. most: rows, None for all."""
     found = recorded_calls(trial)
     calls = None if isinstance(found, Absent) else found
-    rows = align(_first(trial.expected), _first(calls), forbidden)
+    rows = align(trial.expected, calls, forbidden)
     counts = Counter(row.mark.value for row in rows)
     return Tools(
-        rows=rows,
+        rows=rows[:most],
+        rows_total=len(rows),
         expected=None if trial.expected is None else len(trial.expected),
         expected_reason=None if trial.expected is not None else trial.expected_reason or "the task states none",
         called=None if calls is None else len(calls),
         called_reason=(found.detail or found.reason) if isinstance(found, Absent) else trial.calls_reason,
+        not_compared=_not_compared(trial.expected, calls),
         order_known=trial.calls_source != ACCUMULATED_TOOLS,
         counts={**dict(sorted(counts.items())), "forbidden": sum(row.forbidden for row in rows)},
+        places=tuple(dict.fromkeys(place for call in calls or () if (place := place_of(call.ref)) is not None)),
     )
 
 
-def _first(calls: tuple[_Call, ...] | None) -> tuple[_Call, ...] | None:
-    return None if calls is None else calls[:MOST_CALLS]
+def _not_compared(expected: Sequence[ExpectedCall] | None, calls: Sequence[ToolCall] | None) -> str | None:
+    if expected is None or calls is None or not too_many(expected, calls):
+        return None
+    return f"too many to be compared call by call, which is done for up to {MOST_PAIRS:,} pairs"
 
 
 def forbidden_tools(judged: JudgedTrial, policy: Policy) -> frozenset[str]:

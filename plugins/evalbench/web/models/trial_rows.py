@@ -19,15 +19,19 @@ PRAISED = 0.8
 class TrialRow:
     """A trial of the run, as the decision of the run's own date judged it.
 
-    recorded: False for a planned trial that left no record; then all else is None. outcome: verified, failed or
-    unavailable, outcome_reason why, where facts are here. waiting: validly. quality: 0..1, None when not graded.
-    effects: state → how many, `silent` for calls that nothing accounts for; None when nothing speaks of effects.
-    cost_usd: US dollars, None when not known; cost_state: billed, estimated or unavailable. calls, expected: how many,
-    None when not recorded or not stated. contradiction: praised (0.8 or more), not verified.
+    recorded: False for a planned trial that left no record; then all else is None. judged: False where it is on record
+    and the facts that it would be judged from are gone, and no decision of the date counts it either: then what was
+    made of it (declared, outcome, waiting, quality) isn't known. outcome: verified, failed or unavailable,
+    outcome_reason why, where facts are here. waiting: validly. quality: 0..1, None when not graded. effects: state →
+    how many, `silent` for calls that nothing accounts for; None when nothing speaks of effects. cost_usd: US dollars,
+    None when not known; cost_state: billed, estimated or unavailable. calls, expected: how many, None when not recorded
+    or not stated. Without facts effects, calls and expected aren't known. contradiction: praised (0.8 or more), not
+    verified.
     """
 
     link: TrialLink
     recorded: bool
+    judged: bool
     status: str | None
     declared: bool | None
     outcome: str | None
@@ -43,10 +47,22 @@ class TrialRow:
     contradiction: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What a policy made of a trial; fields as in TrialRow."""
+
+    declared: bool | None
+    outcome: str | None
+    outcome_reason: str | None
+    waiting: bool
+    quality: float | None
+
+
 def trial_rows(view: View, found: OwnDay, most: int | None) -> tuple[tuple[TrialRow, ...], int]:
     """The trials of a run by task and number, or the first `most`; and how many it has."""
     rows = view.rows(
-        "SELECT trials.*, judged.declared, judged.outcome, judged.waiting, judged.quality, count(*) OVER () AS total"
+        "SELECT trials.*, judged.declared, judged.outcome, judged.waiting, judged.quality,"
+        " judged.run_id IS NOT NULL AS counted, count(*) OVER () AS total"
         " FROM trials LEFT JOIN judged ON judged.run_date = trials.run_date AND judged.run_id = trials.run_id"
         " AND judged.task_id = trials.task_id AND judged.trial = trials.trial AND judged.policy_hash = ?"
         " WHERE trials.run_id = ? AND trials.run_date = ?"
@@ -58,24 +74,47 @@ def trial_rows(view: View, found: OwnDay, most: int | None) -> tuple[tuple[Trial
 
 
 def _trial(row: Row, judged: JudgedTrial | None) -> TrialRow:
-    outcome = row["outcome"] or row["outcome_state"]
-    quality, trial = number(row["quality"]), judged.trial if judged is not None else None
+    trial = judged.trial if judged is not None else None
+    made = _made_of(judged) if judged is not None else _counted(row)
     return TrialRow(
         link=link_of(row),
         recorded=row["recorded"],
         status=row["status"],
-        declared=row["declared"],
-        outcome=outcome,
-        outcome_reason=judged.outcome.reason if judged is not None else row["outcome_reason"],
-        waiting=bool(row["waiting"]),
-        quality=quality,
+        judged=judged is not None or row["counted"] or not row["recorded"],
+        declared=made.declared,
+        outcome=made.outcome,
+        outcome_reason=made.outcome_reason,
+        waiting=made.waiting,
+        quality=made.quality,
         effects=effect_states(judged) if judged is not None else None,
         calls=len(trial.calls) if trial is not None and trial.calls is not None else None,
         expected=len(trial.expected) if trial is not None and trial.expected is not None else None,
         cost_usd=number(row["cost_usd"]),
         cost_state=row["cost_state"],
         duration_s=row["duration_s"],
-        contradiction=contradicts(quality, outcome, waiting=bool(row["waiting"])),
+        contradiction=contradicts(made.quality, made.outcome, waiting=made.waiting),
+    )
+
+
+def _made_of(judged: JudgedTrial) -> _Made:
+    """By the facts, which tell it of every trial on record, whether or not a decision counts its run."""
+    return _Made(
+        declared=judged.declared,
+        outcome=judged.outcome.state.value,
+        outcome_reason=judged.outcome.reason,
+        waiting=judged.waiting,
+        quality=number(judged.quality),
+    )
+
+
+def _counted(row: Row) -> _Made:
+    """By the tables, which tell it of trials that the decision of their date counts."""
+    return _Made(
+        declared=row["declared"],
+        outcome=row["outcome"],
+        outcome_reason=row["outcome_reason"] if row["counted"] else None,
+        waiting=bool(row["waiting"]),
+        quality=number(row["quality"]),
     )
 
 

@@ -72,11 +72,34 @@
 
 // A link into a folded part opens it.
 (function () {
+  // An address may end in anything: what can't be decoded is no name of ours.
+  function named() {
+    try { return decodeURIComponent(window.location.hash.slice(1)); } catch { return ""; }
+  }
   function open() {
-    const there = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    const there = document.getElementById(named());
     for (let part = there; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
     if (there) there.scrollIntoView();
   }
   window.addEventListener("hashchange", open);
   if (window.location.hash) open();
+})();
+
+// Airflow's frame lets this page open no window; a link of the page around it may, and then it is no way back to here.
+(function () {
+  if (window.parent === window) return;
+  document.addEventListener("click", function (event) {
+    const link = event.target.closest("a[target=_blank]");
+    if (!link) return;
+    try {
+      const outer = window.parent.document.createElement("a");
+      outer.href = link.href;
+      outer.target = link.target;
+      outer.rel = link.rel;
+      window.parent.document.body.append(outer);
+      outer.click();
+      outer.remove();
+      event.preventDefault();
+    } catch { /* the page around is somebody else's: the browser decides */ }
+  });
 })();
