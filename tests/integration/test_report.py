@@ -163,9 +163,9 @@ def test_a_date_that_is_left_out_is_said_before_any_decision(interrupted: Path) 
     """The last decision there is reads PASS, and the date that took it back is being published: nobody may copy the
     PASS without having read that. Exit code 0 all the same.
     """
-    said = "2026-11-12 is being published and not in this report: a decision shown as the newest may not be."
+    said = "2026-11-12 is being published and not in this report. A decision shown as the newest may not be"
     note, text = answered(interrupted, "--format", "md"), answered(interrupted)
-    assert note.startswith(f"**{said} Make the report again when that is done.**\n\n## `agent-1`: PASS, may ship")
+    assert note.startswith(f"**{said}: make the report again when that is mended.**\n\n## `agent-1`: PASS, may ship")
     before, _, after = text.partition('<ul class="tally"')
     assert said in before
     assert "may ship" not in before

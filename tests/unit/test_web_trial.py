@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 from tests.lakes import RECORD, settings, write_run
 
 from evalbench import pipeline
@@ -22,6 +23,7 @@ from evalbench.web.models.places import Place
 from evalbench.web.models.run import run_page
 from evalbench.web.models.trial import trial_page
 from evalbench.web.pages import MOST_CALLS, PAGES
+from evalbench.web.rendering import environment, pretty_json
 from evalbench.web.store import Store, View
 
 NOW = datetime(2026, 12, 2, 6, tzinfo=UTC)
@@ -228,3 +230,12 @@ def test_an_address_is_taken_as_it_was_given() -> None:
     """With a port, without a placeholder, with a query."""
     for address in ("http://git.example:8080/?p={path}&f={file}#{row}", "https://git.example", GIT):
         assert Settings(source_url=address) == load_settings({"EVALBENCH_SOURCE_URL": f" {address} "})
+
+
+def test_a_text_of_megabytes_is_shown_by_its_beginning() -> None:
+    """With how much is left out; one that fits is whole, and drawings and styles of the page's own are never cut."""
+    shown = environment().from_string("{{ text }}")
+    assert "é" * 20_000 == shown.render(text="é" * 20_000)
+    assert "é" * 20_000 + "… (1,001 letters more)" == shown.render(text="é" * 21_001)
+    assert "[" * 20_000 + "… (1 letter more)" == shown.render(text=pretty_json("[" * 20_001))
+    assert 30_000 == len(shown.render(text=Markup("a" * 30_000)))  # noqa: S704

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import cache
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import Depends, FastAPI
@@ -19,7 +20,12 @@ DAG_ID = "evalbench_nightly"
 def mounted_app() -> FastAPI:
     """The page with Airflow's own authentication: 401 without a user, 403 for one who may not read the DAG."""
     guards = [Depends(requires_access_dag(method="GET", param_dag_id=DAG_ID))]
-    return create_app(_open_store, guards, source_url=lambda: source_url_of(load_settings(os.environ)))
+    return create_app(_open_store, guards, source_url=_source_url)
+
+
+@cache
+def _source_url() -> str | None:
+    return source_url_of(load_settings(os.environ))
 
 
 def _open_store() -> Store:

@@ -18,6 +18,8 @@ from evalbench.web.models.parts import SIGNAL_LABELS, VERDICT_LABELS
 HERE = Path(__file__).resolve().parent
 SHORT = 100
 """Letters of JSON that stay on one line."""
+MOST_LETTERS = 20_000
+"""Of one text on a page: a run may hold texts of megabytes, which no browser shows and nobody reads."""
 TYPES = MappingProxyType({".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"})
 WORDS = (
     words.age,
@@ -91,7 +93,7 @@ def render(template: str, /, **shown: object) -> str:
 
 def pretty_json(text: str) -> str:
     """Canonical JSON as people read it, on one line where it is short; other text as it is."""
-    found = _json(text)
+    found = _json(text) if len(text) <= MOST_LETTERS else None
     if found is None:
         return text
     return json.dumps(found, indent=None if len(text) <= SHORT else 1, ensure_ascii=False)
@@ -122,4 +124,11 @@ def _shown(value: object) -> object:
     """What a template prints: None is a mistake of the template, text is cleaned of what can't be seen."""
     if value is None:
         raise TypeError("a template prints None: say why there is nothing instead")
-    return words.clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return _short(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _short(text: str) -> str:
+    """A text cleaned of what can't be seen; of a very long one its beginning, and how much is left out."""
+    more = len(text) - MOST_LETTERS
+    shown = words.clean(text[:MOST_LETTERS])
+    return shown if more <= 0 else f"{shown}… ({words.plural(more, 'letter')} more)"

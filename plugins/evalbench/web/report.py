@@ -107,8 +107,8 @@ def _caveats(as_of: AsOf, scope: Scope) -> Iterator[str]:
         left_out=tuple(filter(scope.holds, as_of.left_out)),
     )
     if told.left_out:
-        newest = "a decision shown as the newest may not be"
-        yield f"{told.missing('in this report')}: {newest}. Make the report again when that is done."
+        newest = "A decision shown as the newest may not be"
+        yield f"{told.missing('in this report')}. {newest}: make the report again when that is mended."
     if told.shown_before:
         yield f"{told.outdated}."
 

@@ -1,4 +1,4 @@
-// What the page can do better with a script. Everything works without.
+// What the page can do better with a script. Everything works without, but links to files within Airflow.
 
 // Light or dark, remembered in this browser.
 (function () {
