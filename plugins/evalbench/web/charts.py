@@ -170,7 +170,7 @@ def _row(point: SignalPoint) -> Row:
 
 
 def _unit(page: Candidate, name: str) -> str:
-    return next(figure.unit for figure in page.standing.signals if figure.name == name)
+    return {figure.name: figure.unit for figure in page.standing.signals}[name]
 
 
 CHARTS: Mapping[str, Drawing] = MappingProxyType(
