@@ -51,7 +51,7 @@ print(json.dumps([plugins_manager.get_fastapi_plugins()[0], views, records]))
 """
 
 ENDED = """
-import json, os, threading
+import json, os, threading, time
 from datetime import UTC, datetime
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -69,6 +69,9 @@ app.mount("/evalbench", create_app(lambda: Store(lake, lambda: datetime(2026, 12
 with TestClient(app) as client:
     status = client.get("/evalbench/").status_code
     during = threads()
+deadline = time.monotonic() + 30
+while threads() and time.monotonic() < deadline:
+    time.sleep(0.05)
 print(json.dumps([status, during, threads()]))
 """
 
