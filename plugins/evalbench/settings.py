@@ -183,9 +183,14 @@ def _text(value: object) -> str:
 
 
 def _word(value: object) -> str:
+    return _shaped(value, r"[\w.:-]+", "a name without spaces")
+
+
+def _shaped(value: object, pattern: str, expected: str) -> str:
+    """The text without blanks around it. Raises ValueError where it has another shape than expected."""
     text = str(value).strip()
-    if not re.fullmatch(r"[\w.:-]+", text):
-        raise ValueError("expected a name without spaces")
+    if not re.fullmatch(pattern, text):
+        raise ValueError(f"expected {expected}")
     return text
 
 
@@ -206,17 +211,14 @@ def _roots(value: object) -> tuple[str, ...]:
 
 
 def _dataset(value: object) -> str:
-    text = str(value).strip()
-    if not re.fullmatch(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.[A-Za-z0-9_]{1,1024}", text):
-        raise ValueError("expected project.dataset; a dataset has letters, digits and _ only")
-    return text
+    pattern = r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]\.[A-Za-z0-9_]{1,1024}"
+    return _shaped(value, pattern, "project.dataset; a dataset has letters, digits and _ only")
 
 
 def _source_url(value: object) -> str:
     """No placeholder says which server is asked: what runs are called must not."""
-    text = str(value).strip()
-    if not re.fullmatch(r"https?://[^\s/?#@{}\\]+(?:[/?#]\S*)?", text):
-        raise ValueError("expected an address that begins with http:// or https:// and a server, without spaces")
+    expected = "an address that begins with http:// or https:// and a server, without spaces"
+    text = _shaped(value, r"https?://[^\s/?#@{}\\]+(?:[/?#]\S*)?", expected)
     if found := re.search(r"[{}][^{}]*\}?", PLACEHOLDER.sub("", text)):
         raise ValueError(f"{found[0]} is no placeholder; there are {{path}}, {{file}} and {{row}}")
     return text

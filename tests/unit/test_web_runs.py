@@ -72,15 +72,19 @@ def shown(view: View, page: str, **given: object) -> str:
 # -- runs that no decision counts ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def two_versions(tmp_path_factory: pytest.TempPathFactory) -> View:
-    """Two runs of a date with the same praised failure, of two dataset versions: the earlier one isn't counted."""
-    folder = tmp_path_factory.mktemp("versions")
+def lake_of_two_versions(folder: Path) -> Path:
+    """A lake of two runs of a date with the same praised failure, each of another dataset version."""
     for number in (1, 2):
         version = f'"{number}"'
         written(folder / "runs", f"r{number}", 28, [PRAISED_FAILURE], 8 + number, dataset_version=version)
     pipeline.run(settings(folder / "runs", folder / "lake"))
-    return view_of(folder / "lake")
+    return folder / "lake"
+
+
+@pytest.fixture(scope="module")
+def two_versions(tmp_path_factory: pytest.TempPathFactory) -> View:
+    """Two runs of a date with the same praised failure, of two dataset versions: the earlier one isn't counted."""
+    return view_of(lake_of_two_versions(tmp_path_factory.mktemp("versions")))
 
 
 def test_a_trial_of_a_run_that_is_not_counted_is_what_its_own_page_says(two_versions: View) -> None:
@@ -186,13 +190,9 @@ def test_a_run_that_came_after_the_decision_is_not_of_another_version(tmp_path: 
 @pytest.fixture(scope="module")
 def without_facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake of two runs of two dataset versions whose facts are gone."""
-    folder = tmp_path_factory.mktemp("gone")
-    for number in (1, 2):
-        version = f'"{number}"'
-        written(folder / "runs", f"r{number}", 28, [PRAISED_FAILURE], 8 + number, dataset_version=version)
-    pipeline.run(settings(folder / "runs", folder / "lake"))
-    shutil.rmtree(folder / "lake" / "facts")
-    return folder / "lake"
+    lake = lake_of_two_versions(tmp_path_factory.mktemp("gone"))
+    shutil.rmtree(lake / "facts")
+    return lake
 
 
 def test_what_only_facts_tell_is_not_said_without_them(without_facts: Path) -> None:

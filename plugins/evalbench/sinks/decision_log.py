@@ -19,6 +19,8 @@ SUBJECT = ("product", "suite", "environment", "candidate")
 AGE = ("decided_at", "log_id")
 ID_LENGTH = 32
 """Characters of a log_id in a file's name."""
+UNREADABLE = ("this entry of the decision log", "restore the file, or delete it and lose the entry")
+"""What can't be read, and what to do then: an entry made anew would be another decision of record."""
 
 
 class EntryStore(Protocol):
@@ -98,8 +100,8 @@ def _read(store: EntryStore, path: str) -> list[dict[str, Any]]:
             io.BytesIO(store.read(path)), columns=[*SUBJECT, *AGE, "supersedes"], use_threads=False
         ).to_pylist()
     except (pa.ArrowException, OSError) as error:
-        what = f"{store}/{path}: this entry of the decision log can't be read ({type(error).__name__})"
-        raise PipelineError(f"{what}; restore the file, or delete it and lose the entry") from error
+        what, then = UNREADABLE
+        raise PipelineError(f"{store}/{path}: {what} can't be read ({type(error).__name__}); {then}") from error
 
 
 def _subject(row: Mapping[str, Any]) -> tuple[str, ...]:

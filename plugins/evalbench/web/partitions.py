@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from evalbench.errors import PipelineError
 from evalbench.lake.commits import Commit
+from evalbench.sinks.decision_log import UNREADABLE
 from evalbench.sinks.parquet import partition_path
 from evalbench.storage import Storage
 from evalbench.tables import table_named
@@ -20,9 +21,8 @@ Rows = dict[str, pa.Table]
 """Rows by table name."""
 
 _OPERATIONAL = ("this file about an execution of the pipeline", "restore it, or delete it and lose its rows")
-_UNREADABLE = {
-    # As the log's sink has it: an entry made anew would be another decision of record.
-    "decision_log": ("this entry of the decision log", "restore the file, or delete it and lose the entry"),
+_GROWING = {
+    "decision_log": UNREADABLE,
     "run_states": _OPERATIONAL,
     "accounting": _OPERATIONAL,
 }
@@ -60,7 +60,7 @@ def table_rows(lake: Storage, name: str, path: str, data: bytes) -> pa.Table:
         there = [column for column in READ[name] if column in written]
         return declared_rows(table_named(name), READ[name], file.read(columns=there, use_threads=False))
     except (pa.ArrowException, OSError, ValueError) as error:
-        what, then = _UNREADABLE.get(name, _COMMITTED)
+        what, then = _GROWING.get(name, _COMMITTED)
         raise PipelineError(f"{lake}/{path}: {what} can't be read ({type(error).__name__}); {then}") from error
 
 
