@@ -1,6 +1,5 @@
 """The page's copy of the lake: the same rows, whole dates only, soon up to date, and honest where it can't be."""
 
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -12,22 +11,18 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from tests.cloud.emulators import Gcs, fake_gcs
 from tests.lakes import say_publishing, settings, write_run
 
 from evalbench import pipeline
 from evalbench.errors import PipelineError, UsageError
 from evalbench.forgetting import forget
 from evalbench.lake.commits import commit_path, read_commits
-from evalbench.settings import load_settings
 from evalbench.sinks.decision_log import append_decisions
 from evalbench.sinks.duckdb import query
-from evalbench.storage import LocalStorage, Storage, lake_of
+from evalbench.storage import LocalStorage, Storage
 from evalbench.web.models.board import board
-from evalbench.web.models.candidate import candidate
 from evalbench.web.models.parts import Filters
 from evalbench.web.models.run import run_page
-from evalbench.web.models.trial import trial_page
 from evalbench.web.store import FRESH_S, PATIENCE_S, Store, View
 from evalbench.web.tables import GATE_EVIDENCE, GROWING, TRIALS, WHOLE
 
@@ -608,44 +603,3 @@ def test_a_record_that_is_no_date_is_passed_over(runs: Path, stores: list[Store]
     lake = published(runs)
     shutil.copy(lake / commit_path(DAY), lake / "commits" / "copy.json")
     assert ["first", "second"] == run_ids(opened(stores, lake, ticks).view())
-
-
-@pytest.fixture(scope="module")
-def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gcs]:
-    """A Cloud Storage of these tests."""
-    with fake_gcs(tmp_path_factory.mktemp("gcs")) as server:
-        yield server
-
-
-def test_a_lake_in_a_bucket_is_shown_as_a_local_one(
-    runs: Path, gcs: Gcs, stores: list[Store], ticks: Ticks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Board, candidate, run and trial are the same but for the lake's name, at first and after another night."""
-    for name in [name for name in os.environ if name.startswith(("GOOGLE_", "GCLOUD_", "CLOUDSDK_"))]:
-        monkeypatch.delenv(name)
-    for name, value in gcs.environment().items():
-        monkeypatch.setenv(name, value)
-    gcs.bucket("evalbench-page")
-    given = {"runs": str(runs), "lake": "gs://evalbench-page/lake", "grace_hours": 0, "clock": NOW}
-    remote = load_settings({}, given)
-    pipeline.run(remote)
-    pair = [opened(stores, published(runs), ticks), opened(stores, lake_of(remote), ticks)]
-
-    def pages(store: Store) -> tuple[object, ...]:
-        view = store.view()
-        (row,) = board(view, Filters()).rows
-        found = (
-            board(view, Filters()), candidate(view, row.subject), run_page(view, "second"),
-            trial_page(view, "second", "t1", 0),
-        )  # fmt: skip
-        return tuple(replace(page, as_of=replace(view.as_of, lake="")) for page in found)
-
-    local, in_bucket = (pages(store) for store in pair)
-    assert local == in_bucket
-    write_run(runs, "third", DAY.day)
-    pipeline.run(remote)
-    published(runs)
-    ticks.pass_on()
-    again, in_bucket = (pages(store) for store in pair)
-    assert again == in_bucket
-    assert local != again
