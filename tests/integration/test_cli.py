@@ -522,7 +522,8 @@ def test_an_answer_that_cannot_be_written_is_an_error(lake: Path, root: Path) ->
 def test_interrupted_is_130_without_a_traceback(tmp_path: Path) -> None:
     """Ctrl-C ends a verb with 130 and one line, whatever it was doing."""
     program = (
-        "import sys, time\nimport evalbench.cli.inputs as inputs\n"
+        "import signal, sys, time\nimport evalbench.cli.inputs as inputs\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background of a shell ignore it
         "def wait(*_):\n    print('ready', flush=True)\n    time.sleep(60)\n"
         "inputs.load_settings = wait\n"
         f"from evalbench.cli import main\nsys.exit(main(['gate', '--lake', {str(tmp_path)!r}]))"

@@ -27,9 +27,10 @@ pytestmark = [
 SAMPLES = Path(__file__).resolve().parents[2] / "include" / "samples"
 PASSES, HELD = SAMPLES / "runs" / "inversion-stable-v1", SAMPLES / "runs" / "inversion-fast-v2"
 LAST = date(2026, 10, 30)
-FIRST = LAST - timedelta(days=29)
+DAYS = 16
+FIRST = LAST - timedelta(days=DAYS - 1)
 HELD_DAYS = 3
-STRICTER_DAYS = 10
+STRICTER_DAYS = 6
 STRICTER = LAST - timedelta(days=STRICTER_DAYS - 1)
 BATCH = 16
 ROUTING = SAMPLES / "routing.yaml"
@@ -40,7 +41,7 @@ LOGGED = "SELECT run_date, candidate, decision, count(*) AS n FROM decision_log 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
-    """A backfill over days of the month: its DAG runs, the run files opened meanwhile, and the lake after it."""
+    """A backfill: its DAG runs, the run files opened meanwhile, and the lake after it."""
 
     runs: list[dict[str, Any]]
     opened: list[str]
@@ -141,17 +142,17 @@ def test_a_manual_run_with_dates_decides_exactly_these(scheduler: Scheduler, pla
 
 def test_a_backfill_is_red_when_asked_to_hold(scheduler: Scheduler, place: Place) -> None:
     """`fail_on_hold: always` reaches a backfill through its configuration."""
-    day = LAST + timedelta(days=1)  # the month's backfill must find no DAG run of its days
+    day = LAST + timedelta(days=1)  # the long backfill must find no DAG run of its days
     grow(place.runs, 1, 1, day, [HELD])
     (run,) = scheduler.backfill(day, day, "--dag-run-conf", json.dumps({"fail_on_hold": "always"}))
     assert ("failed", "failed") == (run["state"], scheduler.tasks(run)["enforce"])
 
 
 @pytest.fixture(scope="module")
-def month(scheduled: object, new_place: Callable[[], Place]) -> Place:
-    """A run that passes on each of thirty days, and one that is held on the last three."""
+def period(scheduled: object, new_place: Callable[[], Place]) -> Place:
+    """A run that passes on each day, and one that is held on the last three."""
     place = new_place()
-    grow(place.runs, 30, 30, LAST, [PASSES])
+    grow(place.runs, DAYS, DAYS, LAST, [PASSES])
     grow(place.runs, HELD_DAYS, HELD_DAYS, LAST, [HELD])
     return place
 
@@ -170,35 +171,35 @@ def passed_over(scheduler: Scheduler, place: Place, since: date, *options: str) 
 
 
 @pytest.fixture(scope="module")
-def first(scheduler: Scheduler, month: Place, use: Callable[[Place], None]) -> Pass:
-    """The month, backfilled."""
-    use(month)
-    return passed_over(scheduler, month, FIRST)
+def first(scheduler: Scheduler, period: Place, use: Callable[[Place], None]) -> Pass:
+    """All days, backfilled."""
+    use(period)
+    return passed_over(scheduler, period, FIRST)
 
 
 @pytest.fixture(scope="module")
-def again(scheduler: Scheduler, month: Place, first: Pass, use: Callable[[Place], None]) -> Pass:
-    """The month, reprocessed."""
-    use(month)
-    return passed_over(scheduler, month, FIRST, "--reprocess-behavior", "completed")
+def again(scheduler: Scheduler, period: Place, first: Pass, use: Callable[[Place], None]) -> Pass:
+    """All days, reprocessed."""
+    use(period)
+    return passed_over(scheduler, period, FIRST, "--reprocess-behavior", "completed")
 
 
 @pytest.fixture(scope="module")
 def stricter(
     scheduler: Scheduler,
-    month: Place,
+    period: Place,
     again: Pass,
     use: Callable[[Place], None],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Pass:
-    """The month's last ten days, reprocessed under a policy whose budget no candidate keeps."""
+    """The last days, reprocessed under a policy whose budget no candidate keeps."""
     policy = tmp_path_factory.mktemp("policy") / "stricter.yaml"
     text = POLICY.read_text(encoding="utf-8")
     assert "max_usd_per_verified_outcome: 0.60" in text
     policy.write_text(text.replace("max_usd_per_verified_outcome: 0.60", "max_usd_per_verified_outcome: 0.01"))
-    use(month)
+    use(period)
     conf = json.dumps({"policy": str(policy)})
-    return passed_over(scheduler, month, STRICTER, "--reprocess-behavior", "completed", "--dag-run-conf", conf)
+    return passed_over(scheduler, period, STRICTER, "--reprocess-behavior", "completed", "--dag-run-conf", conf)
 
 
 def below(prefix: str, files: Mapping[str, str]) -> dict[str, str]:
@@ -216,19 +217,19 @@ def most_at_once(runs: list[dict[str, Any]]) -> int:
 
 
 def test_a_backfill_decides_each_day_and_is_green_though_releases_are_held(
-    scheduler: Scheduler, first: Pass, month: Place
+    scheduler: Scheduler, first: Pass, period: Place
 ) -> None:
-    """Thirty DAG runs, four at a time, each for its own date; no row of any is lost."""
-    assert [str(FIRST + timedelta(days=day)) for day in range(30)] == [
+    """A DAG run for each, four at a time, each for its own date; no row of any is lost."""
+    assert [str(FIRST + timedelta(days=day)) for day in range(DAYS)] == [
         str(run["data_interval_start"])[:10] for run in first.runs
     ]
     assert [] == [scheduler.red(run) for run in first.runs if run["state"] != "success"]
     assert 4 == most_at_once(first.runs)
-    assert {"stable-v1": 30, "fast-v2": HELD_DAYS} == {
+    assert {"stable-v1": DAYS, "fast-v2": HELD_DAYS} == {
         name: sum(1 for row in first.decisions if row[1] == name) for name in ("stable-v1", "fast-v2")
     }
     assert {("stable-v1", "PASS", None), ("fast-v2", "FAIL", "false_success")} == {row[1:] for row in first.decisions}
-    assert {path.name for path in month.runs.iterdir()} == {name.split("/")[0] for name in first.opened}
+    assert {path.name for path in period.runs.iterdir()} == {name.split("/")[0] for name in first.opened}
 
 
 def test_a_worker_killed_within_a_batch_costs_a_retry_and_nothing_else(

@@ -323,12 +323,13 @@ def test_a_forgotten_run_leaves_the_page(runs: Path, stores: list[Store], ticks:
 
 
 def test_no_lake_is_an_error_that_says_so(tmp_path: Path, stores: list[Store], ticks: Ticks) -> None:
-    """And the next view looks again at once."""
+    """And some seconds later it is looked for again."""
     store = opened(stores, tmp_path / "lake", ticks)
     with pytest.raises(UsageError, match="no lake here; run the pipeline first"):
         store.view()
     write_run(tmp_path / "runs", "first", 27)
     published(tmp_path / "runs")
+    ticks.pass_on()
     assert ["first"] == run_ids(store.view())
 
 
@@ -480,14 +481,17 @@ def test_a_fault_nobody_foresaw_costs_no_page(
 def test_a_fault_in_the_first_look_is_raised_and_the_next_look_is_a_new_one(
     runs: Path, stores: list[Store], ticks: Ticks
 ) -> None:
-    """As long as nothing is known there is nothing to show; once the fault is gone, the same store shows the lake."""
+    """Nothing is known, so nothing is shown; nor is a lake that fails read for every request. Mended, it is shown."""
     lake = Disturbed(published(runs))
     lake.failing = ZeroDivisionError("as in a library")
     store = opened(stores, lake, ticks)
-    for _ in range(2):
+    for asked in (True, False):
+        lake.asked.clear()
         with pytest.raises(ZeroDivisionError):
             store.view()
+        assert asked == lake.asked.is_set()
     lake.failing = None
+    ticks.pass_on()
     assert ["first", "second"] == run_ids(store.view())
 
 

@@ -227,12 +227,16 @@ class Store:
 
     def _look_if_due(self) -> _Look | None:
         with self._lock:
-            if self._look is not None and not self._look.over.done():
+            if self._look is not None and (not self._look.over.done() or self._failed_just_now(self._look)):
                 return self._look
             if self._state is not None and self._ticks() - self._state.looked < FRESH_S:
                 return None
             self._look = _Look(over=self._worker.submit(self._look_again), begun=self._clock(), started=self._ticks())
             return self._look
+
+    def _failed_just_now(self, look: _Look) -> bool:
+        """Whether nothing is known and that is still fresh: a lake that is damaged isn't read for every request."""
+        return self._state is None and self._ticks() - look.started < FRESH_S
 
     def _left_to_wait(self, look: _Look) -> float:
         return max(0.0, self._patience - (self._ticks() - look.started))
