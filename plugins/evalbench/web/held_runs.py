@@ -9,8 +9,10 @@ from evalbench.lake.verdicts import read_scored
 from evalbench.ledger import ScoredRun
 from evalbench.storage import Storage
 
-MOST_TRIALS = 20_000
-"""Trials kept in memory, those of the last run asked for in any case."""
+MOST_TRIALS = 500
+"""Trials kept in memory, those of the last run asked for in any case. A trial is some seventy objects, and Python's
+collector stops every answer while it visits all that are kept: with 20,000 trials for half a second.
+"""
 
 
 class HeldRuns:

@@ -24,7 +24,7 @@ FRESH_S = 5.0
 """How long a look at the lake counts."""
 PATIENCE_S = 3.0
 """How long answers wait for a look at the lake, counted from its start; then they are made from the state there is."""
-MOST_KEPT = 50
+MOST_KEPT = 20
 """Models that are kept of one state of the lake."""
 NAMED = 10
 """Dates a sentence names."""
