@@ -4,12 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 from tests.page.addresses import FAST, PAGES, TRIAL
 from tests.page.visiting import visiting
 
 AXE = Path(".cache/axe/node_modules/axe-core/axe.min.js")
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+BESIDE_NAVIGATION: ViewportSize = {"width": 1200, "height": 800}
+"""What Airflow's navigation leaves of a laptop's screen."""
 SCHEMES = ("light", "dark")
 BLACK_OR_DARK = re.compile(r"rgb\((\d+), (\d+), (\d+)\)")
 
@@ -72,11 +74,12 @@ def test_axe_does_find_a_barrier(browser: Browser, site: str, axe: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_fits_a_phone(browser: Browser, site: str, name: str) -> None:
+@pytest.mark.parametrize("screen", [PHONE, BESIDE_NAVIGATION], ids=["phone", "beside navigation"])
+def test_every_page_fits_its_screen(browser: Browser, site: str, name: str, screen: ViewportSize) -> None:
     """Nothing sticks out sideways: what is wider scrolls in a box of its own, which the keyboard reaches."""
-    with visiting(browser, site, expected=(404,), viewport=PHONE) as visit:
+    with visiting(browser, site, expected=(404,), viewport=screen) as visit:
         page = visit.open(PAGES[name])
-        assert PHONE["width"] >= page.evaluate("document.documentElement.scrollWidth")
+        assert screen["width"] >= page.evaluate("document.documentElement.scrollWidth")
         wide = page.locator(".scroll").all()
         assert all("0" == box.get_attribute("tabindex") for box in wide)
 
@@ -86,6 +89,13 @@ def test_rows_of_the_board_become_blocks_on_a_phone(browser: Browser, site: str)
     with visiting(browser, site, viewport=PHONE) as visit:
         page = visit.open("/?product=release-inversion")
         expect(page.locator(".board tbody tr").first.get_by_text("Effect integrity")).to_be_visible()
+        assert page.locator("td.why").first.evaluate("cell => cell.clientWidth") > 300
+
+
+def test_the_deciding_sentence_has_room_beside_airflows_navigation(browser: Browser, site: str) -> None:
+    """It is what the board is read for: as wide as a sentence needs, no column of single words."""
+    with visiting(browser, site, viewport=BESIDE_NAVIGATION) as visit:
+        page = visit.open("/?product=release-inversion")
         assert page.locator("td.why").first.evaluate("cell => cell.clientWidth") > 300
 
 
