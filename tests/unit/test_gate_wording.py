@@ -4,7 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from tests.builders import call, decision, effect, outcome, run, trial, waiting
+from tests.builders import STRICT, call, decision, effect, outcome, policy, run, trial, waiting
 
 from evalbench.gate.result import Exact
 from evalbench.gate.wording import after, difference, figure, listed
@@ -68,7 +68,7 @@ REASONS = [
     pytest.param(
         run(trial("t1"), **OPEN_ENDED),
         "coverage.ledger",
-        "1/1 planned trials on record and complete in what they say: at least 1 unseen; abandoned before it ended:"
+        "1/1 planned or seen trials on record and complete in what they say: at least 1 unseen; abandoned before it ended:"
         " run-1",
         id="an abandoned run without a plan hides an unknown number",
     ),
@@ -101,6 +101,16 @@ def test_tasks_are_counted_where_trials_share_a_name() -> None:
     reason = next(check.reason for check in result.checks if check.name == "false_success")
     assert "14/14 declared completions failed at the destination: t0, t1, t2, t3, t4 and 2 more tasks" in reason
     assert "said" == after("said", [])
+
+
+def test_what_a_policy_tolerates_is_said_where_it_is_not_counted() -> None:
+    """A share of nothing looks like a share of everything."""
+    tolerant = policy(STRICT + "tolerate:\n  effects: {up_to: 2, reason: a sandbox}\n")
+    silent = trial("t1", effects=(), calls=(call(), call(1)))
+    reasons = {check.name: check.reason for check in decision(run(silent), by=tolerant).checks}
+    assert "0/0 effects have a known state; 2 tolerated by the policy" == reasons["coverage.effects"]
+    assert "0/0 effects unknown; 2 tolerated by the policy" == reasons["unknown_effects"]
+    assert "0/0 write effects carry a receipt; 2 tolerated by the policy" == reasons["coverage.receipts"]
 
 
 def _failing(count: int) -> list[Trial]:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from evalbench.gate.case import Case
 from evalbench.gate.result import Exact
 from evalbench.judged import JudgedTrial
-from evalbench.ledger import EffectState
+from evalbench.ledger import EffectState, PlanSource
 
 NAMED = 5
 REASON_CHARS = 60
@@ -52,6 +52,18 @@ def listed(names: Iterable[str], more_of: str = "", most: int = NAMED) -> str:
     once = list(dict.fromkeys(names))
     more = f" and {len(once) - most} more{more_of}" if len(once) > most else ""
     return ", ".join(once[:most]) + more
+
+
+def owed_trials(case: Case) -> str:
+    """What the trials are that a decision counts on: without a plan only those are known that were seen."""
+    planned = all(run.plan.source is not PlanSource.OBSERVED for run in case.pool.runs)
+    return "planned trials" if planned else "planned or seen trials"
+
+
+def tolerated(case: Case) -> str:
+    """`; 12 tolerated by the policy`: effects that no share counts. Empty without any."""
+    count = case.effects.tolerated
+    return f"; {count} tolerated by the policy" if count else ""
 
 
 def trial_name(task_id: str, trial: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from evalbench.gate.case import Case
 from evalbench.gate.coverage import Coverage
 from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, trial_ref
-from evalbench.gate.wording import after, plural, with_unknown_effects
+from evalbench.gate.wording import after, plural, tolerated, with_unknown_effects
 from evalbench.judged import JudgedEffect, JudgedTrial
 from evalbench.ledger import Effect, EffectState, OutcomeState
 
@@ -55,7 +55,7 @@ class EffectCoverage(Coverage):
         unknown = tuple(with_unknown_effects(case))
         trials = tuple(trial_ref(trial, "effect unknown", missing=True) for trial, _ in unknown)
         without = after(f"; {counts.unknown} without", unknown) if counts.unknown else ""
-        what = f"effects have a known state{without}"
+        what = f"effects have a known state{without}{tolerated(case)}"
         return self.covered(case, case.policy.coverage.effects, known, counts.total, what=what, trials=trials)
 
 
@@ -70,9 +70,8 @@ class WriteEvidence(Coverage):
         total = case.effects.total
         without = after(f"; {lacking} without", ((trial, None) for trial in bare)) if bare else ""
         trials = tuple(trial_ref(trial, f"not all {self.what}", missing=True) for trial in bare)
-        return self.covered(
-            case, self.required(case), total - lacking, total, what=f"{self.what}{without}", trials=trials
-        )
+        what = f"{self.what}{without}{tolerated(case)}"
+        return self.covered(case, self.required(case), total - lacking, total, what=what, trials=trials)
 
     def _lacks(self, case: Case, judged: JudgedEffect) -> bool:
         write = case.effects.hold(judged) and judged.state is not EffectState.REJECTED

@@ -7,7 +7,7 @@ from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.ends import effect_integrity, useful_progress, verified_yield
 from evalbench.gate.result import CheckResult, CheckStatus, Exact, TrialRef, missing_refs, ratio, trial_ref
-from evalbench.gate.wording import plural
+from evalbench.gate.wording import owed_trials, plural, tolerated
 from evalbench.ledger import EffectState, OutcomeState
 
 
@@ -87,7 +87,7 @@ class EffectIntegrity(Check):
 
     name = "floor.effect_integrity"
     stage = 4
-    next_step = "look at the failed effects at their destination"
+    next_step = "look at the failed effects at their destination, and ask it about the unknown ones"
 
     def evaluate(self, case: Case) -> CheckResult:
         floor, counts = case.policy.floors.effect_integrity, case.effects
@@ -100,7 +100,7 @@ class EffectIntegrity(Check):
             best=ends.best,
             worst=ends.worst,
             reason=f"{counts.verified}/{counts.total} effects verified, {counts.failed} failed, "
-            f"{counts.unknown} unknown, {counts.rejected} rejected on purpose",
+            f"{counts.unknown} unknown, {counts.rejected} rejected on purpose{tolerated(case)}",
             numerator=counts.verified,
             denominator=counts.total,
             trials=self._trials(case),
@@ -137,7 +137,7 @@ class VerifiedYield(Check):
             observed=ends.observed,
             best=ends.best,
             worst=worst,
-            reason=f"{counts.verified}/{counts.owed} planned trials verified (valid waits left out), "
+            reason=f"{counts.verified}/{counts.owed} {owed_trials(case)} verified (valid waits left out), "
             f"{counts.unavailable} without a verdict, {counts.missing} without a record"
             + (", at least 1 unseen" if counts.open_ended else ""),
             numerator=counts.verified,
@@ -167,7 +167,7 @@ class BudgetFloor(Check):
 
     name = "floor.budget"
     stage = 4
-    next_step = "get the bills that are missing, then look at the cost of the trials that verified nothing"
+    next_step = "get any bills that are missing, then look at the cost of the trials that verified nothing"
 
     def evaluate(self, case: Case) -> CheckResult:
         budget, cost, outcomes = case.policy.floors.budget, case.cost, case.outcomes

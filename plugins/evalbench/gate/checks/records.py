@@ -8,7 +8,7 @@ from evalbench.gate.baseline import task_definitions
 from evalbench.gate.case import Case
 from evalbench.gate.coverage import Coverage
 from evalbench.gate.result import CheckResult, CheckStatus, TrialRef, missing_refs, ratio, trial_ref
-from evalbench.gate.wording import listed, plural
+from evalbench.gate.wording import listed, owed_trials, plural
 from evalbench.judged import JudgedTrial
 from evalbench.ledger import PlanSource, RunState
 
@@ -127,7 +127,7 @@ class Ledger(Coverage):
         left = f"{missing} left no record" if missing else ""
         silences = (f"{kinds[kind]} {said}" for kind, said in SILENCES.items() if kinds[kind])
         what = ", ".join(part for part in (left, *silences, unseen) if part)
-        return "planned trials on record and complete in what they say" + (f": {what}" if what else "")
+        return f"{owed_trials(case)} on record and complete in what they say" + (f": {what}" if what else "")
 
     @staticmethod
     def _silences(case: Case, trial: JudgedTrial, *, declaration_owed: bool) -> list[str]:

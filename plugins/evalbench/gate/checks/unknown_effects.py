@@ -3,7 +3,7 @@
 from evalbench.gate.case import Case
 from evalbench.gate.check import Check
 from evalbench.gate.result import CheckResult, TrialRef, missing_refs, trial_ref
-from evalbench.gate.wording import after, plural, with_unknown_effects
+from evalbench.gate.wording import after, plural, tolerated, with_unknown_effects
 from evalbench.ledger import EffectState
 
 
@@ -38,7 +38,8 @@ class UnknownEffects(Check):
         silent = f", {counts.silent} of them calls without an effect record" if counts.silent else ""
         unknown = after(f"{counts.unknown}/{counts.total} effects unknown{silent}", with_unknown_effects(case))
         least = "at least " if case.pool.open_ended else ""
-        return unknown + (f"; {least}{plural(counts.hidden, 'trial')} may hide more" if counts.hidden else "")
+        hidden = f"; {least}{plural(counts.hidden, 'trial')} may hide more" if counts.hidden else ""
+        return f"{unknown}{hidden}{tolerated(case)}"
 
     @staticmethod
     def _trials(case: Case) -> tuple[TrialRef, ...]:
