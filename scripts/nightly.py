@@ -177,6 +177,8 @@ def show(report: Mapping[str, Any]) -> bool:
     print("\nMore to ask the tables:")
     for sql in QUERIES:
         print(f"  .venv/bin/evalbench query --lake {lake} {shlex.quote(sql)}")
+    print(f"To look at, and to pass on:\n  .venv/bin/evalbench report --lake {lake} -o report.html")
+    print("  make up      (Airflow with the page Evaluations; README.md, Beside a scheduler)")
     print("These were the samples, as if it were 2026-12-02 06:00 UTC, when every sample day is over. Your own runs:")
     print("  .venv/bin/evalbench run RUNS --lake LAKE      (README.md, Point it at your runs)")
     print(f"Full log: {LOG.relative_to(ROOT)}")

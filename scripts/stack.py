@@ -218,6 +218,7 @@ def page(stack: Stack) -> str:
             f"Lake      {lake}",
             f"Logs      in the UI, of Airflow tasks; {_shown(stack.home / 'log')}, of the services",
             f"Next      open {DAG_ID} and trigger it; README.md, Beside a scheduler, goes through it",
+            f"Page      {stack.airflow.url}/plugin/evalbench: Evaluations, once the DAG has run",
             f"Ask       .venv/bin/evalbench query --lake {lake} {shlex.quote(BOARD)}",
             f"Command   source {_shown(stack.home / 'env.sh')}; .venv/bin/airflow dags list",
             "Stop      make down   (the data stays until make clean)",

@@ -130,7 +130,7 @@ def test_a_note_about_one_decision_begins_with_it(samples: Path) -> None:
 def test_every_subject_of_the_lake_is_in_the_report(samples: Path) -> None:
     """Counts on top are those of the decisions below."""
     text, note = answered(samples), answered(samples, "--format", "md")
-    assert "## Release decisions: 1 may ship, 2 held, 7 lack evidence" == note.splitlines()[0]
+    assert "## Release decisions: 1 may ship, 2 failed, 7 lack evidence" == note.splitlines()[0]
     assert 10 == len(re.findall(r'<h2 id="subject-\d+">', text)) == len(re.findall("^### ", note, re.MULTILINE))
 
 
@@ -423,6 +423,56 @@ def test_a_note_of_very_many_decisions_fits_into_a_comment(samples: Path) -> Non
     assert f"And {1000 - rows} decisions more than this table holds." in seen.text
     assert 0 < sections < rows
     assert f"{1000 - sections} decisions more: too many for one comment" in seen.text
+
+
+def test_a_note_names_a_few_voided_runs_and_counts_the_rest(tmp_path: Path) -> None:
+    """However many there are, and however long their reasons: the decision and its scope are there."""
+    write_run(tmp_path / "runs", "good", 1)
+    voided = [{"run": f"v{at:02}", "reason": "x" * 900, "owner": "Jo", "date": "2026-11-29"} for at in range(80)]
+    for one in voided:
+        write_run(tmp_path / "runs", str(one["run"]), 1)
+    (tmp_path / "void.yaml").write_text(yaml.safe_dump({"schema": 1, "exclude": voided}), encoding="utf-8")
+    pipeline.run(settings(tmp_path / "runs", tmp_path / "lake", exclude=tmp_path / "void.yaml"))
+    note = answered(tmp_path / "lake", "--format", "md", "--candidate", "agent-1")
+    assert "## `agent-1`: PASS, may ship" == note.splitlines()[0]
+    assert "**Every check holds at both ends: permitted within its scope.**" in note
+    assert "**Scope.**" in note
+    assert [f"`v{at:02}`" for at in range(5)] == re.findall(r"\*\*Not counted\.\*\* Run (`v\d+`): x+… \(Jo, ", note)
+    assert "**Not counted.** 75 more runs." in note
+    assert 10_000 > len(note)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_note_tells_its_first_decision_whatever_its_size(samples: Path, others: int) -> None:
+    """Heading and what decided it; then that the rest is too long, and how many decisions follow."""
+    store = Store(LocalStorage(str(samples)), lambda: datetime.fromisoformat(AFTER))
+    made = report(store.view(), Scope(product="release-inversion"))
+    store.close()
+    first, second = made.pages
+    long = replace(first, checks=first.checks * 100)
+    note = as_markdown(replace(made, pages=(long, *(replace(second, checks=long.checks),) * others)))
+    assert COMMENT_CHARS > len(note)
+    assert f"{'###' if others else '##'} `fast-v2`: FAIL, held\n\n**1/5 declared completions failed at the" in note
+    assert "Decided by `false_success`, proven. Trials: `t4`, `t5`." in note
+    assert "too long for a comment: the HTML report and the page have it." in note
+    assert bool(others) == ("1 decision more: too many for one comment" in note)
+
+
+def test_a_report_names_the_models_behind_a_decision(tmp_path: Path) -> None:
+    """All of a window's, and that there is none where runs name none; a change of it is told beside the decision."""
+    models = {1: None, 2: "m-1", 3: "m-2"}
+    for day, model in models.items():
+        manifest = write_run(tmp_path / "runs", f"n{day}", day) / "run.yaml"
+        manifest.write_text(manifest.read_text() + (f"model: {model}\n" if model else ""))
+    pipeline.run(settings(tmp_path / "runs", tmp_path / "lake"))
+    for day, model in models.items():
+        asked = ("--until", f"2026-11-{day:02}")
+        said = f"model `{model}`; policy" if model else "no model named; policy"
+        assert said in answered(tmp_path / "lake", "--format", "md", *asked)
+        assert said.replace("`", "").removesuffix("; policy") in read(answered(tmp_path / "lake", *asked)).text
+    changed = "As on 2026-11-02: PASS; another model."
+    assert changed in answered(tmp_path / "lake", "--format", "md")
+    assert changed in answered(tmp_path / "lake")
 
 
 def test_the_line_that_is_printed_counts_what_is_provisional(

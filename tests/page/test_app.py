@@ -69,6 +69,7 @@ def test_every_answer_carries_the_policy(client: TestClient, path: str) -> None:
         (f"/run?run_id={'x' * 3000}", 404, "x" * 3000),
         (f"/candidate?{FAST}&date=2026-01-01", 404, "nothing was decided on 2026-01-01"),
         ("/candidate?product=release-inversion", 400, "suite is missing in the address"),
+        ("/?decision=MAYBE", 400, "&#39;MAYBE&#39; is none of PASS, FAIL, INSUFFICIENT_EVIDENCE"),
         ("/?date=yesterday", 400, "&#39;yesterday&#39; is no date"),
         (TRIAL.replace("trial=0", "trial=%C2%B2"), 400, "is no number of a trial"),
         (f"/chart/nothing.svg?{FAST}", 404, "no such chart; there are task_quality"),
@@ -130,6 +131,39 @@ def test_a_date_that_is_left_out_is_said_on_top_of_every_page(two_dates: Path) -
         ):
             answer = client.get(path)
             assert (404, True) == (answer.status_code, said in answer.text), path
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/?candidate=nobody", "No decision matches these filters. "),
+        ("/?date=2026-11-28", ""),
+        (
+            "/contradictions?candidate=nobody",
+            "No trial here has a quality that a decision counts, so none was praised. ",
+        ),
+        ("/contradictions?date=2026-11-28", ""),
+        ("/search?q=run-28", "No run id and no task id contains “run-28”. "),
+    ],
+)
+def test_nothing_is_not_said_of_a_date_that_is_left_out(two_dates: Path, path: str, said: str) -> None:
+    """Where nothing was found on all dates, the one that may hold it is named; on itself, nothing else is said."""
+    say_publishing(two_dates, date(2026, 11, 28))
+    with TestClient(create_app(lambda: store_of(two_dates))) as client:
+        until_read("/", client.get)
+        page = client.get(path).text
+    assert f'<p class="strong">{said}2026-11-28 is being published and not on this page yet.</p>' in page
+
+
+def test_a_file_from_a_lake_that_is_not_shown_whole_says_so_in_its_name(two_dates: Path) -> None:
+    """What stands above the page isn't in the file, and a file is passed on without the page."""
+    names = []
+    for writing in (False, True):
+        say_publishing(two_dates, date(2026, 11, 28), writing=writing)
+        with TestClient(create_app(lambda: store_of(two_dates))) as client:
+            until_read("/", client.get)
+            names.append(client.get("/download/board.csv").headers["Content-Disposition"].partition("=")[2])
+    assert ['"evalbench-board.csv"', '"evalbench-board-incomplete.csv"'] == names
 
 
 def test_a_lake_of_which_nothing_can_be_shown_is_not_called_empty(two_dates: Path) -> None:
@@ -214,14 +248,17 @@ def test_an_address_that_ends_in_nonsense_breaks_no_script(site: str, browser: B
 
 
 def test_a_lake_that_is_not_there_is_a_page_that_says_so(tmp_path: Path) -> None:
-    """503, with the lake's name and what to do; once it is there, the same server shows it."""
+    """503, with the lake's name and what to do, as before a first night; the page asks again until it is there."""
     lake = tmp_path / "lake"
     with TestClient(create_app(lambda: store_of(lake))) as client:
         answer = client.get("/")
-        assert 503 == answer.status_code
-        assert "The lake can&#39;t be read" in answer.text or "The lake can't be read" in answer.text
-        assert "EVALBENCH_LAKE" in answer.text
+        assert (503, True) == (answer.status_code, int(answer.headers["Refresh"]) < 10)
+        assert "<h1>Nothing is decided yet</h1>" in re.sub("<span.*?</span>", "", answer.text)
+        assert f"{lake}: no lake here; run the pipeline first, or set EVALBENCH_LAKE to its lake." in answer.text
         (lake / "commits").mkdir(parents=True)
+        deadline = time.monotonic() + 60
+        while client.get("/").status_code == 503 and time.monotonic() < deadline:
+            time.sleep(0.2)
         assert 200 == client.get("/").status_code
 
 

@@ -22,7 +22,7 @@ from evalbench.web import charts, marks, words
 from evalbench.web.models.candidate import Candidate, candidate
 from evalbench.web.models.parts import Check, SignalFigure, SignalPoint
 from evalbench.web.palette import PALETTES, Palette, Theme
-from evalbench.web.rendering import environment, render, static_files
+from evalbench.web.rendering import detail, environment, pretty_json, render, static_files
 from evalbench.web.store import Store, View
 
 FAST = Subject(product="release-inversion", suite="inversion", environment="offline", candidate="fast-v2")
@@ -35,6 +35,7 @@ CHECK = Check(
     unit="share", observed=0.9, best=1.0, worst=0.8, worst_unbounded=False, limit=0.85, numerator=9.0, denominator=10.0,
     reason="", next_step="", evidence=(), evidence_total=0,
 )  # fmt: skip
+UNITS = ("share", "quality 0..1", "USD", "seconds", "tokens", "drop in share")
 TOKEN = re.compile(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)")
 
 
@@ -70,6 +71,7 @@ def test_an_interval_is_drawn_on_the_whole_scale_of_shares() -> None:
 
 
 amounts = st.floats(0, 1e9)
+differences = st.floats(-1e9, 1e9)
 
 
 @given(value=amounts, ends=st.tuples(amounts, amounts), before=amounts, limit=amounts)
@@ -88,6 +90,24 @@ def test_no_figure_is_drawn_outside_of_its_box(
     assert all(x is not None and 0 <= x <= marks.WIDTH for x in across)
     places = [tuple(map(float, place.split(","))) for place in line.lines[0].split()]
     assert all(0 <= x <= marks.SPARK_WIDTH and 0 <= y <= marks.SPARK_HEIGHT for x, y in places)
+
+
+@given(ends=st.tuples(differences, differences), observed=differences, limit=differences, unit=st.sampled_from(UNITS))
+def test_every_figure_of_a_check_is_drawn_on_its_side_of_0(
+    ends: tuple[float, float], observed: float, limit: float, unit: str
+) -> None:
+    """Whatever the differences: within the box, in their order, those below 0 left of it, those above right of it."""
+    best, worst = ends
+    drawn = marks.check_range(replace(CHECK, unit=unit, observed=observed, best=best, worst=worst, limit=limit))
+    assert drawn is not None
+    known = sorted(
+        [(min(ends), drawn.left), (max(ends), drawn.right), (observed, drawn.observed), (limit, drawn.limit)]
+    )
+    places = [x for _, x in known if x is not None]
+    assert 4 == len(places)
+    assert places == sorted(places)
+    assert all(0 <= x <= marks.WIDTH for x in places)
+    assert all(x <= drawn.zero if value < 0 else x >= drawn.zero for (value, _), x in zip(known, places, strict=True))
 
 
 def test_dollars_of_a_figure_and_of_its_series_are_on_one_scale() -> None:
@@ -129,6 +149,34 @@ def test_a_check_is_drawn_from_best_to_worst_with_its_limit() -> None:
     assert endless.open
     assert marks.WIDTH - 1 == endless.right
     assert marks.check_range(replace(CHECK, observed=None, best=None, worst=None, limit=None)) is None
+
+
+def test_a_difference_is_drawn_around_0() -> None:
+    """A breach lies beyond its limit and a pass before it; where something is below 0, 0 is in the middle and marked,
+    and the scale is told.
+    """
+    compared = replace(CHECK, name="compare.quality", unit="quality 0..1", limit=-0.05)
+    breach = marks.check_range(replace(compared, observed=-0.5, best=-0.4, worst=-0.6))
+    holds = marks.check_range(replace(compared, observed=0.0, best=0.1, worst=-0.02))
+    assert breach is not None
+    assert holds is not None
+    assert (27.0, 38.0, 32.5, 57.2) == (breach.left, breach.right, breach.observed, breach.limit)
+    assert (58.9, 65.5, 60.0, 57.2) == (holds.left, holds.right, holds.observed, holds.limit)
+    assert (60.0, 1.0) == (breach.zero, breach.reach)
+    said = range_macro()(replace(compared, observed=-0.5, best=-0.4, worst=-0.6))
+    assert "drawn from -1 to 1<" in said
+    assert '<line class="base" x1="60.0" x2="60.0"' in said
+    slower = replace(compared, unit="seconds", observed=-130.0, best=-200.0, worst=40.0, limit=30.0)
+    assert "drawn from -200 to 200<" in range_macro()(slower)
+    cheaper = replace(compared, unit="USD", observed=-0.07, best=-0.07, worst=-0.02, limit=0.05)
+    assert "drawn from -$0.08 to $0.08<" in range_macro()(cheaper)
+    assert "drawn" not in range_macro()(CHECK)
+
+
+def range_macro() -> Callable[..., str]:
+    """The drawing of a check as templates have it."""
+    macro: Callable[..., str] = environment().get_template("marks.html").module.range_mark  # type: ignore[attr-defined]
+    return macro
 
 
 def test_a_sparkline_breaks_where_nothing_is_known() -> None:
@@ -175,6 +223,33 @@ def test_a_terminal_writes_numbers_as_the_page_does(value: float) -> None:
         assert "-" == terminal.in_unit(None, unit)
     assert words.number(value) == terminal.number(value)
     assert words.money(value) == terminal.money(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"amount": 10, "amount": 1000000}',
+        '{"amount":10,"amount":1000000}',
+        '{"b":1,"a":2}',
+        "1e999",
+        '{"a":1e999}',
+        "0.12345678901234567890123",
+        "NaN",
+        '{"a":"\\u0061"}',
+        "[" * 100_000,
+        "no JSON",
+    ],
+)
+def test_json_that_is_not_canonical_is_shown_as_it_is(text: str) -> None:
+    """To write it anew would choose between keys, round numbers, or invent words."""
+    assert text == pretty_json(text)
+    assert text == detail(text)
+
+
+def test_canonical_json_is_shown_as_people_read_it() -> None:
+    """Arguments with room between them, counts of a verdict as words; no value is another one."""
+    assert '{"amount": 10, "to": "a"}' == pretty_json('{"amount":10,"to":"a"}')
+    assert "equal 3, tools none" == detail('{"equal":3,"tools":[]}')
 
 
 def test_a_template_that_prints_nothing_known_is_an_error() -> None:

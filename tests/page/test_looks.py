@@ -173,4 +173,4 @@ def test_a_decision_is_told_by_word_and_shape(browser: Browser, site: str) -> No
             mark.inner_text().strip(): mark.locator("svg > *").first.evaluate("shape => shape.tagName")
             for mark in page.locator(".board .decision").all()
         }
-        assert {"May ship": "circle", "Held": "rect", "Lacks evidence": "path"} == shapes
+        assert {"May ship": "circle", "Failed": "rect", "Lacks evidence": "path"} == shapes

@@ -48,15 +48,31 @@ def test_the_board_says_what_may_ship_and_why_the_rest_is_held(browser: Browser,
         expect(page.get_by_role("list", name="Decisions")).to_contain_text("1 may ship")
         rows = page.locator(".board tbody tr")
         fast = rows.filter(has=page.get_by_role("link", name="fast-v2", exact=True))
-        expect(fast).to_contain_text("Held")
+        expect(fast).to_contain_text("Failed")
         expect(fast).to_contain_text("1/5 declared completions failed at the destination: t4")
         expect(fast).to_contain_text(re.compile(r"0\.902\s*4\.51 / 5"))
         expect(fast).to_contain_text("2026-11-28, 3 days old")
         stable = rows.filter(has=page.get_by_role("link", name="stable-v1", exact=True))
         expect(stable).to_contain_text("May ship")
-        assert ["Held", "Held", "May ship"] == [
+        assert ["Failed", "Failed", "May ship"] == [
             text.strip() for text in rows.locator(".decision").all_inner_texts()[:3]
         ]
+
+
+def test_what_may_ship_is_one_click_away(browser: Browser, site: str) -> None:
+    """The counts on top filter the board, keep the other filters, and lead back."""
+    with visiting(browser, site) as visit:
+        page = visit.open("/?product=release-inversion")
+        rows, counts = page.locator(".board tbody tr"), page.get_by_role("list", name="Decisions")
+        expect(page.locator("main")).to_contain_text("1 of 2 held: what failed, and what lacks evidence")
+        counts.get_by_role("link", name="1 may ship").click()
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text("stable-v1")
+        page.get_by_role("button", name="Filter", exact=True).click()
+        expect(rows).to_have_count(1)
+        counts.get_by_role("link", name="1 may ship").click()
+        expect(rows).to_have_count(2)
+        assert page.url.endswith("/?product=release-inversion")
 
 
 def test_what_is_not_known_says_why_and_is_never_zero(browser: Browser, site: str) -> None:
@@ -298,3 +314,16 @@ def test_what_was_not_understood_is_told(browser: Browser, site: str) -> None:
         expect(page.get_by_role("region", name=re.compile("^In progress"))).to_contain_text("inversion-broken-manifest")
         expect(page.get_by_role("region", name=re.compile("^Excluded"))).to_contain_text("started with the wrong image")
         assert 0 == page.get_by_text("no: a pipeline error").count()
+
+
+def test_an_address_keeps_its_date_and_says_that_a_newer_one_is_there(browser: Browser, site: str) -> None:
+    """What is passed on today shows the same decision tomorrow, and leads to tomorrow's."""
+    with visiting(browser, site) as visit:
+        page = visit.open("/?product=release-inversion")
+        page.get_by_role("link", name="fast-v2", exact=True).click()
+        assert page.url.endswith("&date=2026-11-28")
+        newer = page.get_by_role("link", name=re.compile("A newer decision"))
+        expect(newer).to_have_count(0)
+        visit.open(page.url.removeprefix(site).replace("2026-11-28", "2026-11-27"))
+        newer.click()
+        expect(page.get_by_role("heading", name="Decision on 2026-11-28")).to_be_attached()

@@ -68,8 +68,8 @@ REASONS = [
     pytest.param(
         run(trial("t1"), **OPEN_ENDED),
         "coverage.ledger",
-        "1/1 planned or seen trials on record and complete in what they say: at least 1 unseen; abandoned before it ended:"
-        " run-1",
+        "1/1 planned or seen trials on record and complete in what they say: at least 1 unseen; abandoned before it"
+        " ended: run-1",
         id="an abandoned run without a plan hides an unknown number",
     ),
     pytest.param(

@@ -207,8 +207,9 @@ def test_data_quality_is_narrowed_by_what_its_filters_offer(
     ],
 )
 def test_a_file_is_named_by_our_own_words(name: str, table: str, given: dict[str, str]) -> None:
-    """Its table, its list, its date: nothing that an address made up."""
-    assert name == file_name(table, given)
+    """Its table, its list, its date, and whether the lake was shown whole: nothing that an address made up."""
+    assert name == file_name(table, given, whole=True)
+    assert name.replace(".csv", "-incomplete.csv") == file_name(table, given, whole=False)
 
 
 def test_a_candidate_has_every_date_in_its_files(view: View) -> None:

@@ -28,12 +28,15 @@ from evalbench.ledger import ExpectedCall, ToolCall
 from evalbench.sinks.parquet import partition_path
 from evalbench.storage import LocalStorage
 from evalbench.tables import table_named
+from evalbench.web.charts import draw, kinds
 from evalbench.web.csv_files import DOWNLOADS
+from evalbench.web.inert import PARTED
 from evalbench.web.links import Links
 from evalbench.web.models.alignment import AlignedRow, Mark, align
 from evalbench.web.models.board import board
 from evalbench.web.models.candidate import candidate
 from evalbench.web.models.contradictions import contradictions
+from evalbench.web.models.figures import SIGNAL_UNITS
 from evalbench.web.models.filters import day_of, filters_of
 from evalbench.web.models.parts import Filters, MissingError, SignalFigure, Standing
 from evalbench.web.models.quality import quality
@@ -43,6 +46,7 @@ from evalbench.web.models.series import DefinitionChange, definition_changes
 from evalbench.web.models.trial import NOT_KEPT, trial_page
 from evalbench.web.note import as_markdown
 from evalbench.web.pages import PAGES
+from evalbench.web.palette import Theme
 from evalbench.web.report import Scope
 from evalbench.web.report import report as report_of
 from evalbench.web.report_page import as_html
@@ -160,9 +164,9 @@ def test_what_decided_comes_as_a_sentence(view: View, report: Mapping[str, Any])
 
 
 def test_the_board_counts_and_sorts(view: View) -> None:
-    """One may ship, two held, seven lack evidence; newest first, then the held ones."""
+    """One may ship, two failed, seven lack evidence; newest first, then the failed ones."""
     found = board(view, Filters())
-    assert ["1 may ship", "2 held", "7 lack evidence"] == [one.said for one in found.tallies]
+    assert ["1 may ship", "2 failed", "7 lack evidence"] == [one.said for one in found.tallies]
     assert [date(2026, 11, 30), date(2026, 11, 28), date(2026, 11, 28), *[date(2026, 11, 27)] * 7] == [
         row.day for row in found.rows
     ]
@@ -182,7 +186,9 @@ def test_the_board_counts_and_sorts(view: View) -> None:
         ({"model": "synthetic-stable-v1"}, 1),
         ({"date": "2026-11-28"}, 2),
         ({"date": "2026-11-29"}, 0),
-        ({"product": "", "date": ""}, 10),
+        ({"decision": "PASS"}, 1),
+        ({"decision": "PASS", "candidate": "fast-v2"}, 0),
+        ({"product": "", "date": "", "decision": ""}, 10),
     ],
 )
 def test_filters_narrow_the_board(view: View, given: dict[str, str], rows: int) -> None:
@@ -191,6 +197,14 @@ def test_filters_narrow_the_board(view: View, given: dict[str, str], rows: int) 
     assert rows == len(found.rows)
     assert (rows == 0) == (found.nothing is not None)
     assert 3 == len(found.options.products)
+
+
+def test_tallies_count_what_a_decision_chosen_leaves_out(view: View) -> None:
+    """They are the way back, and what may ship is one of how many."""
+    found = board(view, filters_of({"decision": "PASS", "product": "release-inversion"}))
+    assert (["stable-v1"], ["1 may ship", "1 failed", "0 lack evidence"]) == (
+        [row.subject.candidate for row in found.rows], [one.said for one in found.tallies]
+    )  # fmt: skip
 
 
 def test_a_date_that_is_none_is_an_error() -> None:
@@ -447,6 +461,58 @@ def test_a_date_without_signals_shifts_no_other(tmp_path: Path) -> None:
     assert 6 == PAGES["candidate"](view, Links(base=""), asdict(subject)).count("not published")
 
 
+def test_a_newest_date_without_signals_shifts_no_other(tmp_path: Path) -> None:
+    """Its cells on the board say so, each under its heading; the candidate's page, its charts and its file open, with
+    the units of the dates before.
+    """
+    nights(tmp_path, {1: EASY, 2: EASY})
+    emptied(tmp_path / "lake", "signals", date(2026, 11, 2))
+    view = view_of(tmp_path / "lake")
+    (row,) = board(view, Filters()).rows
+    assert () == row.signals
+    page = PAGES[""](view, Links(base=""), {})
+    assert page.count('<th scope="col"') == 1 + page.partition("<tbody")[2].count('<td role="cell"')
+    assert 5 == page.count("not published")
+    assert 6 == PAGES["candidate"](view, Links(base=""), asdict(row.subject)).count("not published")
+    found = candidate(view, row.subject)
+    for kind in kinds():
+        assert "<svg" in draw(kind, found, Theme.LIGHT)
+    trend = list(csv.DictReader(io.StringIO(DOWNLOADS["trend"](view, asdict(row.subject)), newline="")))
+    assert [("USD", ""), ("USD", "not published")] == [
+        (line["cost_per_verified_outcome_unit"], line["cost_per_verified_outcome_not_available"]) for line in trend
+    ]
+
+
+def test_units_of_signals_are_the_published_ones(view: View) -> None:
+    """Where nothing was published they are known by the signal's name."""
+    for row in board(view, Filters()).rows:
+        assert {figure.name: figure.unit for figure in row.signals} == SIGNAL_UNITS
+
+
+def test_a_decision_whose_check_is_missing_is_not_called_permitted(tmp_path: Path) -> None:
+    """Board, candidate, report and note name the check and say that its row isn't there, and what to do; doing it
+    mends it.
+    """
+    view = nights(tmp_path, {1: HARD})
+    (before,) = board(view, Filters()).rows
+    day, lake = date(2026, 11, 1), tmp_path / "lake"
+    emptied(lake, "gate_checks", day)
+    path = partition_path(table_named("gate_checks"), day)
+    view = view_of(lake)
+    (row,) = board(view, Filters()).rows
+    said = (
+        "Decided by floor.budget; why isn't known, as the lake has no row of that check."
+        f" Delete {path} there and run the pipeline again."
+    )
+    assert (Verdict.FAIL, said, None) == (row.verdict, row.deciding.sentence, row.deciding.check)
+    assert said in DOWNLOADS["board"](view, {})
+    for text in shown_and_told(view):
+        assert "permitted" not in text
+        assert "floor.budget" in text
+    (lake / path).unlink()
+    assert (before.deciding,) == tuple(again.deciding for again in board(nights(tmp_path, {1: HARD}), Filters()).rows)
+
+
 @pytest.mark.parametrize("table", ["decisions", "policies"])
 def test_a_run_whose_date_lacks_its_decision_says_what_to_do(tmp_path: Path, table: str) -> None:
     """The file that should hold it is named, and doing what the message says mends it."""
@@ -471,7 +537,7 @@ def test_a_changed_dataset_and_model_are_marked(tmp_path: Path) -> None:
     found = candidate(view, board(view, Filters()).rows[0].subject)
     expected = [("dataset version", "v1", "v2"), ("model", "m-1", "m-2")]
     assert expected == [(change.what, change.before, change.after) for change in found.changes]
-    assert "As on 2026-11-01: PASS; another dataset version." == found.standing.change.sentence
+    assert "As on 2026-11-01: PASS; another dataset version, another model." == found.standing.change.sentence
     assert {"m-1", "m-2"} == set(board(view, Filters()).options.models)
 
 
@@ -583,7 +649,7 @@ def test_summary_csv_is_held_against_the_scores(view: View) -> None:
 def test_health_says_what_a_metric_is_worth(view: View) -> None:
     """The real run: the attested comparator agrees with itself, the matcher with 29 of 49 outcomes; no evidence, no
     number; in the worked example two metrics never vary."""
-    health = {row.name: row for row in run_page(view, REAL).health}
+    health = run_page(view, REAL).health
     assert (49, 49, 1) == (
         health["goal_completion"].judged,
         health["goal_completion"].agreeing,
@@ -600,7 +666,7 @@ def test_health_says_what_a_metric_is_worth(view: View) -> None:
         health["tools_avoided"].variance,
     )
     example = run_page(view, "inversion-fast-v2").health
-    assert ["arguments.equal_share", "tools_avoided"] == [row.name for row in example if row.never_varied]
+    assert ["arguments.equal_share", "tools_avoided"] == [name for name, row in example.items() if row.never_varied]
 
 
 def test_a_run_without_facts_shows_what_tables_hold(tmp_path: Path) -> None:
@@ -894,6 +960,12 @@ def test_a_trial_is_taken_along_as_files(view: View) -> None:
     assert all(trial.items() <= row.items() for row in (*tools, *effects, *verdicts))
 
 
+def test_an_id_copied_from_a_note_is_found(view: View) -> None:
+    """A note parts what GitHub would take for a link, with a mark that nobody sees."""
+    (task,) = search(view, f"tau-airline-{PARTED}33").tasks
+    assert ("tau-airline-33", 0) == (task.link.task_id, search(view, f"nobody{PARTED}33").tasks_total)
+
+
 def test_search_finds_runs_and_tasks(view: View) -> None:
     """By a part of their name in any case, newest first, with how many there are."""
     found = search(view, "  TAU-airline ")
@@ -1034,7 +1106,7 @@ def test_tallies_count_what_is_provisional(tmp_path: Path) -> None:
     noon = datetime(2026, 11, 2, 12, tzinfo=UTC)
     pipeline.run(settings(runs, lake, clock=noon.isoformat()))
     view = view_of(lake, noon)
-    expected = ["3 may ship (1 provisional)", "0 held", "0 lack evidence"]
+    expected = ["3 may ship (1 provisional)", "0 failed", "0 lack evidence"]
     assert expected == [one.said for one in board(view, Filters()).tallies]
     assert expected[1] == board(view, Filters(candidate="agent-1")).tallies[1].said
     report = report_of(view, Scope())

@@ -232,7 +232,7 @@ def test_facts_that_vanish_and_come_back_do_so_on_the_page(tmp_path: Path) -> No
     (lake / "facts").rename(tmp_path / "aside")
     gone = run_page(view, "r1")
     assert "these facts are gone" in (gone.facts_reason or "")
-    assert ((), (), ()) == (gone.metrics, gone.health, gone.findings)
+    assert ((), {}, ()) == (gone.metrics, gone.health, gone.findings)
     (tmp_path / "aside").rename(lake / "facts")
     assert before == run_page(view, "r1")
 

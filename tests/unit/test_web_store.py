@@ -205,7 +205,9 @@ def test_a_date_never_seen_whole_is_left_out(runs: Path, stores: list[Store], ti
     say_publishing(lake, DAY, writing=False)
     view = store.view()
     assert ["first", "second"] == run_ids(view)
-    assert ("", "") == (view.as_of.missing(), view.as_of.outdated)
+    assert ("", "", True, "None.") == (
+        view.as_of.missing(), view.as_of.outdated, view.as_of.whole, view.as_of.nothing("None.")
+    )  # fmt: skip
 
 
 def test_dates_shown_as_before_and_dates_left_out_are_told_apart(runs: Path, stores: list[Store], ticks: Ticks) -> None:
@@ -239,6 +241,9 @@ def test_where_something_may_be_hidden(runs: Path, stores: list[Store], ticks: T
     say_publishing(lake, DAY)
     as_of = opened(stores, lake, ticks).view().as_of
     assert [True, False, False] == [as_of.hides(day) for day in (DAY, date(2026, 11, 27), None)]
+    told = "2026-11-28 is being published and not on this page yet."
+    assert [told, "None.", f"None. {told}"] == [as_of.nothing("None.", day) for day in (DAY, date(2026, 11, 27), None)]
+    assert not as_of.whole
     say_publishing(lake, date(2026, 11, 27))
     assert opened(stores, lake, ticks).view().as_of.hides(None)
     assert not opened(stores, lake.parent, ticks).view().as_of.hides(None)

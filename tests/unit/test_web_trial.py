@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from tests.lakes import RECORD, settings, write_run
 
 from evalbench import pipeline
@@ -19,10 +19,11 @@ from evalbench.settings import Settings, load_settings
 from evalbench.storage import LocalStorage
 from evalbench.web.csv_files import DOWNLOADS
 from evalbench.web.links import Links, source_url_of
+from evalbench.web.models.parts import MissingError
 from evalbench.web.models.places import Place
 from evalbench.web.models.run import run_page
 from evalbench.web.models.trial import trial_page
-from evalbench.web.pages import MOST_CALLS, PAGES
+from evalbench.web.pages import OF_A_TRIAL, PAGES
 from evalbench.web.rendering import environment, pretty_json
 from evalbench.web.store import Store, View
 
@@ -30,14 +31,14 @@ NOW = datetime(2026, 12, 2, 6, tzinfo=UTC)
 TRIAL = {"run_id": "run-1", "task_id": "t1", "trial": "0"}
 
 
-def view_of(folder: Path, record: Mapping[str, object]) -> View:
-    """The page's view of a lake with one run of one trial, as recorded."""
+def view_of(folder: Path, record: Mapping[str, object], **fields: object) -> View:
+    """The page's view of a lake with one run of one trial, as recorded. fields: settings it is made with."""
     directory = write_run(folder / "runs", "run-1", 28)
     task_id = str(record.get("task_id", "t1"))
     manifest = (directory / "run.yaml").read_text().replace("[t1]", f"[{json.dumps(task_id)}]")
     (directory / "run.yaml").write_text(manifest)
     (directory / "trials.jsonl").write_text(json.dumps({**RECORD, **record}) + "\n")
-    pipeline.run(settings(folder / "runs", folder / "lake"))
+    pipeline.run(settings(folder / "runs", folder / "lake", **fields))
     return Store(LocalStorage(str(folder / "lake")), lambda: NOW).view()
 
 
@@ -62,7 +63,7 @@ def tools_file(view: View) -> list[dict[str, str]]:
 def test_a_late_call_is_not_missing(tmp_path: Path) -> None:
     """A call behind hundreds of others counts as what it is; the page shows the first rows, the file has all."""
     view = view_of(tmp_path, with_tools(["shop__order"], ["shop__look"] * 300 + ["shop__order"]))
-    tools = trial_page(view, "run-1", "t1", 0, calls=MOST_CALLS).tools
+    tools = trial_page(view, "run-1", "t1", 0, OF_A_TRIAL).tools
     assert {"extra": 300, "forbidden": 0, "matched": 1} == tools.counts
     assert (300, 301, None) == (len(tools.rows), tools.rows_total, tools.not_compared)
     said = PAGES["trial"](view, Links(base=""), TRIAL)
@@ -92,6 +93,65 @@ def test_long_lists_are_compared_as_far_as_their_product_goes(tmp_path: Path) ->
     assert {"extra": 2000, "forbidden": 0, "matched": 3, "missing": 1} == (
         trial_page(view, "run-1", "t1", 0).tools.counts
     )
+
+
+# -- what isn't known has no file ----------------------------------------------------------------------------------
+
+
+def test_effects_that_nothing_speaks_of_have_no_file(tmp_path: Path) -> None:
+    """A file without rows would say that there was none: the answer is the reason, and the page has no link."""
+    view = view_of(tmp_path, {"effects": None, "tools": {"called": []}})
+    with pytest.raises(MissingError, match="t1 of run-1: its effects are not available: the record says nothing of"):
+        DOWNLOADS["effects"](view, TRIAL)
+    said = PAGES["trial"](view, Links(base=""), TRIAL)
+    assert "Not available: the record says nothing of effects." in said
+    assert "download/effects.csv" not in said
+
+
+def test_effects_that_were_none_have_a_file_without_rows(tmp_path: Path) -> None:
+    """The record says so: that is known."""
+    view = view_of(tmp_path, {"effects": [], "tools": {"called": []}})
+    assert 1 == len(DOWNLOADS["effects"](view, TRIAL).splitlines())
+    assert 1 == len(DOWNLOADS["tools"](view, TRIAL).splitlines())
+
+
+def test_calls_that_are_not_available_have_no_file(tmp_path: Path) -> None:
+    """Where none was expected either; the page has no link."""
+    view = view_of(tmp_path, {"tools": None})
+    with pytest.raises(MissingError, match="t1 of run-1: its calls are not available: "):
+        DOWNLOADS["tools"](view, TRIAL)
+    said = PAGES["trial"](view, Links(base=""), TRIAL)
+    assert "The calls are not available: " in said
+    assert "download/tools.csv" not in said
+
+
+def test_what_was_expected_has_the_reason_beside_calls_that_are_not_available(tmp_path: Path) -> None:
+    """An empty cell under what was called says nothing by itself; where calls are known there is no reason."""
+    view = view_of(tmp_path / "unknown", {"tools": {"expected": [{"name": "shop__order"}]}})
+    (row,) = tools_file(view)
+    assert ("alone", "shop__order", "") == (row["comparison"], row["expected_tool"], row["called_tool"])
+    assert trial_page(view, "run-1", "t1", 0).tools.called_reason == row["not_available"]
+    (known,) = tools_file(view_of(tmp_path / "known", with_tools(["shop__order"], [])))
+    assert ("missing", "") == (known["comparison"], known["not_available"])
+
+
+# -- what was said -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        ('{"amount": 10, "amount": 1000000}', '{"amount": 10, "amount": 1000000}'),
+        ('{"amount": 1e999}', '{"amount": 1e999}'),
+        ("0.12345678901234567890123", "0.12345678901234567890123"),
+        ('{"a":1,"b":[2]}', '{"a": 1, "b": [2]}'),
+    ],
+)
+def test_an_answer_of_a_tool_is_shown_as_it_was_recorded(tmp_path: Path, answer: str, shown: str) -> None:
+    """Nothing but blanks is added to it, also where it is JSON that gives a key twice, or any number."""
+    said = [{"role": "tool", "name": "shop__order", "content": answer}]
+    view = view_of(tmp_path, {"transcript": said}, transcript_days=30)
+    assert f"<pre>{escape(shown)}</pre>" in PAGES["trial"](view, Links(base=""), TRIAL)
 
 
 # -- addresses ---------------------------------------------------------------------------------------------------

@@ -31,9 +31,14 @@ DUCKDB_TYPES: dict[ColumnType, str] = {
     ColumnType.NUMERIC: "DECIMAL(38, 9)",
 }
 
+IN_UTC = "SET GLOBAL TimeZone = 'UTC'"
+"""Times are in UTC, as they are stored, in every session of a database: without GLOBAL a cursor, which is a session of
+its own, has the process's zone. Other databases of the process keep theirs.
+"""
+
 # Reading leaves nothing behind, not even a spill file in the working folder; footers are read once, not once per view.
 # One thread: the same question over the same bytes gives its rows in the same order.
-_SETTINGS = ("SET TimeZone = 'UTC'", "SET temp_directory = ''", "SET parquet_metadata_cache = true", "SET threads = 1")
+_SETTINGS = (IN_UTC, "SET temp_directory = ''", "SET parquet_metadata_cache = true", "SET threads = 1")
 # Nothing but the partitions can be read, nothing is fetched, and the settings can't be changed back.
 _LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
 

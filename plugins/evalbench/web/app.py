@@ -24,12 +24,12 @@ from evalbench.web.palette import Theme
 from evalbench.web.rendering import render, static_files
 from evalbench.web.security import HEADERS, SecureHeaders
 from evalbench.web.serving import READ_WITHIN_S, FirstReadError, Made, Site
-from evalbench.web.store import Store, View
+from evalbench.web.store import NoLakeError, Store, View
 
 log = logging.getLogger(__name__)
 
 AGAIN_S = 2
-"""After this the page that says that the lake is being read asks again."""
+"""After this a page that says that the lake is being read, or not there yet, asks again."""
 KEPT_FOR = "private, max-age=86400"
 """Answers whose address changes with what they show."""
 READING = frozenset({"run", "trial", *RUN, *TRIAL})
@@ -112,7 +112,7 @@ def _download(site: Site) -> Callable[[Request, str], Awaitable[Response]]:
             raise MissingError(f"{table}: no such download; there are {', '.join(DOWNLOADS)}")
         given, view = dict(request.query_params), await site.view()
         text = await _made(site, table, view, lambda: DOWNLOADS[table](view, given))
-        named = {"Content-Disposition": f'attachment; filename="{file_name(table, given)}"'}
+        named = {"Content-Disposition": f'attachment; filename="{file_name(table, given, view.as_of.whole)}"'}
         return Response(text, media_type="text/csv", headers=named)
 
     return answer
@@ -158,7 +158,16 @@ async def _misused(request: Request, error: Exception) -> Response:
 
 
 async def _first_read(request: Request, error: Exception) -> Response:
-    page = message(_links(request), "Reading the lake", f"{error} This page asks again by itself.", loading=True)
+    return _for_now(request, "Reading the lake", str(error))
+
+
+async def _no_lake(request: Request, error: Exception) -> Response:
+    """What everybody meets who opens the page before the first night."""
+    return _for_now(request, "Nothing is decided yet", f"{error}. In Airflow: trigger the DAG evalbench_nightly.")
+
+
+def _for_now(request: Request, title: str, said: str) -> Response:
+    page = message(_links(request), title, f"{said} This page asks again by itself.", loading=True)
     return HTMLResponse(page, status_code=503, headers={"Retry-After": str(AGAIN_S), "Refresh": str(AGAIN_S)})
 
 
@@ -194,6 +203,7 @@ ERRORS: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]
     MissingError: _missing,
     UsageError: _misused,
     FirstReadError: _first_read,
+    NoLakeError: _no_lake,
     EvalbenchError: _out_of_reach,
     HTTPException: _refused,
     Exception: _broken,

@@ -30,6 +30,7 @@ from evalbench.web.chart_parts import (
     verdict_shape,
 )
 from evalbench.web.models.candidate import Candidate
+from evalbench.web.models.figures import SIGNAL_UNITS
 from evalbench.web.models.parts import SIGNAL_LABELS, SignalPoint
 from evalbench.web.palette import PALETTES, Palette, Theme
 from evalbench.web.words import fraction
@@ -67,7 +68,7 @@ def described(kind: str, page: Candidate) -> str:
     over = f"{SIGNAL_LABELS[kind]} over {plural(len(points), 'date')}"
     if not known:
         return f"{over}: never available"
-    unit, last = _unit(page, kind), known[-1]
+    unit, last = SIGNAL_UNITS[kind], known[-1]
     values = [point.value for point in known if point.value is not None]
     ends = f"lowest {in_unit(min(values), unit)}, highest {in_unit(max(values), unit)}"
     counts = fraction(last.numerator, last.denominator, unit)
@@ -81,7 +82,7 @@ def _span(stretch: Stretch) -> str:
 
 def _signal(page: Candidate, palette: Palette, name: str) -> Layer:
     """Values with their intervals, joined where neighbouring dates both have one; shapes say what was decided."""
-    points, unit = page.signals[name], _unit(page, name)
+    points, unit = page.signals[name], SIGNAL_UNITS[name]
     rows = [_row(point) for point in points]
     base = of_rows(rows).encode(x=time_axis(page, [point.day for point in points]))
     scale = value_scale(page, name, unit)
@@ -167,10 +168,6 @@ def _row(point: SignalPoint) -> Row:
         "day": str(point.day), "named": str(point.day), "value": point.value, "low": low, "high": high,
         "decision": point.decision.value,
     }  # fmt: skip
-
-
-def _unit(page: Candidate, name: str) -> str:
-    return {figure.name: figure.unit for figure in page.standing.signals}[name]
 
 
 CHARTS: Mapping[str, Drawing] = MappingProxyType(

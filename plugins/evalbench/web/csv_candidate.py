@@ -6,10 +6,11 @@ from itertools import repeat
 from types import MappingProxyType
 
 from evalbench.repeats import Bracket
-from evalbench.web.csv_rows import FIGURE, POINT, SUBJECT, figure_cells, point_cells, records, subject_cells
+from evalbench.web.csv_rows import FIGURE, OF_SUBJECT, POINT, figure_cells, point_cells, records, subject_cells
 from evalbench.web.csv_text import csv_text
 from evalbench.web.models.candidate import Candidate, Most, RunRow, candidate
 from evalbench.web.models.decision_log import LogEntry
+from evalbench.web.models.figures import SIGNAL_UNITS
 from evalbench.web.models.filters import day_of
 from evalbench.web.models.parts import SIGNAL_LABELS
 from evalbench.web.pages import Given, subject_of
@@ -31,12 +32,11 @@ def _signals(page: Candidate) -> str:
     standing = page.standing
     before = (standing.day, *subject_cells(page.subject), standing.verdict, standing.not_of_record)
     rows = ((*before, figure.name, *figure_cells(figure)) for figure in standing.signals)
-    return csv_text(("date", *SUBJECT, "decision", "not_of_record", "signal", *FIGURE), rows)
+    return csv_text(("date", *OF_SUBJECT, "decision", "not_of_record", "signal", *FIGURE), rows)
 
 
 def _trend(page: Candidate) -> str:
     """Signals and costs on every date."""
-    units = {figure.name: figure.unit for figure in page.standing.signals}
     signals = (f"{name}_{part}" for name in SIGNAL_LABELS for part in POINT)
     rows = (
         (
@@ -44,12 +44,12 @@ def _trend(page: Candidate) -> str:
             *subject_cells(page.subject),
             row.mark.decision,
             row.mark.not_of_record,
-            *(cell for name in SIGNAL_LABELS for cell in point_cells(row.signals.get(name), units.get(name))),
+            *(cell for name in SIGNAL_LABELS for cell in point_cells(row.signals.get(name), SIGNAL_UNITS[name])),
             *(None if row.cost is None else getattr(row.cost, part) for part in COST),
         )
         for row in page.dates
     )
-    header = ("date", *SUBJECT, "decision", "not_of_record", *signals, *(f"cost_{part}" for part in COST))
+    header = ("date", *OF_SUBJECT, "decision", "not_of_record", *signals, *(f"cost_{part}" for part in COST))
     return csv_text(header, rows)
 
 
@@ -60,13 +60,14 @@ def _pass_hat_k(page: Candidate) -> str:
         for point in page.pass_hat_k
         for k, bracket in point.brackets.items()
     )
-    return csv_text(("date", *SUBJECT, "k", *BRACKET), rows)
+    return csv_text(("date", *OF_SUBJECT, "k", *BRACKET), rows)
 
 
 def _checks(page: Candidate) -> str:
     before = (page.standing.day, *subject_cells(page.subject))
     return csv_text(
-        ("date", *SUBJECT, *CHECK), ((*before, *(getattr(check, name) for name in CHECK)) for check in page.checks)
+        ("date", *OF_SUBJECT, *CHECK),
+        ((*before, *(getattr(check, name) for name in CHECK)) for check in page.checks),
     )
 
 
@@ -79,15 +80,15 @@ def _evidence(page: Candidate) -> str:
         for row in check.evidence
     )
     names = ("check_number", "check", "run_id", "task_id", "trial", "why", "evidence_missing")
-    return csv_text(("date", *SUBJECT, *names), rows)
+    return csv_text(("date", *OF_SUBJECT, *names), rows)
 
 
 def _decision_log(page: Candidate) -> str:
-    return records(LogEntry, page.log, SUBJECT, repeat(subject_cells(page.subject)))
+    return records(LogEntry, page.log, OF_SUBJECT, repeat(subject_cells(page.subject)))
 
 
 def _runs(page: Candidate) -> str:
-    return records(RunRow, page.runs, SUBJECT, repeat(subject_cells(page.subject)))
+    return records(RunRow, page.runs, OF_SUBJECT, repeat(subject_cells(page.subject)))
 
 
 def _of_candidate(file: Callable[[Candidate], str]) -> Callable[[View, Given], str]:

@@ -8,14 +8,14 @@ from evalbench.web.csv_text import Cell, Row, csv_text
 from evalbench.web.models.parts import SignalFigure, SignalPoint
 from evalbench.web.models.places import Place
 
-SUBJECT = ("product", "suite", "environment", "candidate")
+OF_SUBJECT = ("product", "suite", "environment", "candidate")
 POINT = ("value", "numerator", "denominator", "left_out", "ci95_low", "ci95_high", "unit", "not_available")
 FIGURE = (*POINT, "left_out_for", "covered", "population", "counted")
 
 
 def subject_cells(subject: Subject | None) -> tuple[Cell, ...]:
-    """Under SUBJECT; empty for an entry whose subject isn't known."""
-    return astuple(subject) if subject is not None else ("",) * len(SUBJECT)
+    """Under OF_SUBJECT; empty for an entry whose subject isn't known."""
+    return astuple(subject) if subject is not None else ("",) * len(OF_SUBJECT)
 
 
 def point_cells(found: SignalFigure | SignalPoint | None, unit: str | None) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from evalbench.web.csv_rows import place_said
 from evalbench.web.csv_text import csv_text
 from evalbench.web.models.parts import MissingError
 from evalbench.web.models.run import RunPage, run_page
-from evalbench.web.models.run_parts import HealthRow, MetricRow
+from evalbench.web.models.run_parts import MetricRow
 from evalbench.web.pages import Given, required
 from evalbench.web.store import View
 
@@ -56,12 +56,11 @@ def _claims(page: RunPage) -> str:
 
 def _metrics(page: RunPage) -> str:
     """Metrics with their health; that of a metric without a row isn't known."""
-    health: dict[str, HealthRow] = {row.name: row for row in page.health}
     rows = (
         (
             page.run_id,
             *(getattr(row, name) for name in METRIC),
-            *(getattr(health.get(row.name), name, None) for name in HEALTH),
+            *(getattr(page.health.get(row.name), name, None) for name in HEALTH),
         )
         for row in page.metrics
     )

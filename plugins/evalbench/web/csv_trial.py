@@ -7,6 +7,7 @@ from types import MappingProxyType
 from evalbench.ledger import ExpectedCall, ToolCall
 from evalbench.web.csv_rows import place_said
 from evalbench.web.csv_text import Cell, Row, csv_text
+from evalbench.web.models.parts import MissingError
 from evalbench.web.models.trial import TrialPage, trial_page
 from evalbench.web.models.trial_parts import EffectRow, VerdictRow
 from evalbench.web.pages import Given, required, trial_of
@@ -18,12 +19,16 @@ _KEY = ("run_id", "task_id", "trial")
 def _tools(page: TrialPage) -> str:
     header = (
         "comparison", "forbidden", "expected_number", "expected_tool", "expected_args", "called_number", "called_tool",
-        "called_args", "status", "duration_ms",
+        "called_args", "status", "duration_ms", "not_available",
     )  # fmt: skip
+    missing = page.tools.called_reason if page.tools.called is None else None
+    if missing is not None and not page.tools.rows:
+        raise _not_known(page, "its calls", missing)
     rows = (
         (
             row.mark, row.forbidden, *_call(row.expected_at, row.expected), *_call(row.called_at, row.called),
             *((None, None) if row.called is None else (row.called.status, row.called.duration_ms)),
+            missing,
         )
         for row in page.tools.rows
     )  # fmt: skip
@@ -36,7 +41,14 @@ def _call(at: int | None, call: ExpectedCall | ToolCall | None) -> tuple[Cell, .
 
 
 def _effects(page: TrialPage) -> str:
-    return _records(page, EffectRow, page.effects or ())
+    if page.effects is None:
+        raise _not_known(page, "its effects", page.effects_reason)
+    return _records(page, EffectRow, page.effects)
+
+
+def _not_known(page: TrialPage, what: str, why: str | None) -> MissingError:
+    """A file without rows would say that there are none: of what isn't known there is no file."""
+    return MissingError(f"{page.link.label} of {page.link.run_id}: {what} are not available: {why}")
 
 
 def _verdicts(page: TrialPage) -> str:

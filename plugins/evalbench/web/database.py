@@ -7,10 +7,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from evalbench.sinks.duckdb import IN_UTC
 from evalbench.web.tables import DAILY, HELD
 
-# One thread: a query takes none from the requests beside it. UTC: as times are stored.
-_SETTINGS = ("SET threads = 1", "SET TimeZone = 'UTC'")
+# One thread: a query takes none from the requests beside it.
+_SETTINGS = ("SET threads = 1", IN_UTC)
 
 
 class Database:

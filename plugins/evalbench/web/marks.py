@@ -36,13 +36,19 @@ class IntervalMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeMark:
-    """A check: from best to worst, what was observed, the limit. open: the worst end has no bound."""
+    """A check: from best to worst, what was observed, the limit. open: the worst end has no bound.
+
+    zero: where 0 is. reach: how far the scale goes to both sides of it, where something is below 0; else None, and the
+    scale begins at 0.
+    """
 
     left: float | None
     right: float | None
     observed: float | None
     limit: float | None
     open: bool
+    zero: float
+    reach: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +87,18 @@ def check_range(check: Check) -> RangeMark | None:
     known = [end for end in (check.observed, check.best, check.worst, check.limit) if end is not None]
     if not known:
         return None
-    top = _top(known, check.unit)
-    ends = sorted(_x(end, top) for end in (check.best, check.worst) if end is not None)
+    top = _top([abs(end) for end in known], check.unit)
+    bottom = -top if min(known) < 0 else 0.0
+    ends = sorted(_x(end, top, bottom) for end in (check.best, check.worst) if end is not None)
     right = WIDTH - 1.0 if check.worst_unbounded else (ends[-1] if ends else None)
     return RangeMark(
         left=ends[0] if ends else None,
         right=right if ends else None,
-        observed=None if check.observed is None else _x(check.observed, top),
-        limit=None if check.limit is None else _x(check.limit, top),
+        observed=None if check.observed is None else _x(check.observed, top, bottom),
+        limit=None if check.limit is None else _x(check.limit, top, bottom),
         open=check.worst_unbounded and bool(ends),
+        zero=_x(0, top, bottom),
+        reach=top if bottom < 0 else None,
     )
 
 
@@ -149,8 +158,8 @@ def _told(top: float, unit: str) -> float | None:
     return None if top == 1 and unit != "USD" else top
 
 
-def _x(value: float, top: float) -> float:
-    share = min(1.0, max(0.0, value / top))
+def _x(value: float, top: float, bottom: float = 0.0) -> float:
+    share = min(1.0, max(0.0, (value - bottom) / (top - bottom)))
     return round(EDGE + share * (WIDTH - 2 * EDGE), 1)
 
 

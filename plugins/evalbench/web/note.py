@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from evalbench import __version__
+from evalbench.gate.decision import Verdict
 from evalbench.web.inert import inert, named, table
 from evalbench.web.marks import STEPS
 from evalbench.web.models.candidate import Candidate
-from evalbench.web.models.parts import VERDICT_LABELS, Check, SignalFigure, Standing
+from evalbench.web.models.parts import Check, SignalFigure, Standing
 from evalbench.web.report import Report
 from evalbench.web.words import NOTHING, counted, fraction, in_unit, instant, number, plural, short_hash, suite_name
 
@@ -15,18 +16,29 @@ MOST_CHARS = 60_000
 TABLE_CHARS = 40_000
 """What the table on top may take of them: some decisions are told whole in any case."""
 CELL_CHARS = 300
-NAMED_RUNS = 5
+NAMED_RUNS = NAMED_VOIDED = 5
 ASIDE = ("waiting", "crashed", "gave_up", "declaration_unknown")
 
 
 def as_markdown(report: Report) -> str:
-    """The note. What doesn't fit into a comment is left out from the end, of the table and of sections, and counted."""
-    parts = [_part(page, alone=len(report.pages) == 1) for page in report.pages]
+    """The note. What doesn't fit into a comment is left out from the end, of the table and of sections, and counted.
+
+    The first decision is always there with what decided it, in brief where its section alone is too long.
+    """
     head, foot = "\n".join(filter(None, (_caveats(report), _head(report)))), _foot(report)
-    shown = _fitting(parts, MOST_CHARS - len(head) - len(foot))
-    left = len(parts) - shown
-    said = [f"{plural(left, 'decision')} more: too many for one comment; ask for them by candidate.\n"] if left else []
-    return "\n".join(part for part in (head, *parts[:shown], *said, foot) if part)
+    sections = _sections(report, MOST_CHARS - len(head) - len(foot))
+    return "\n".join(part for part in (head, *sections, foot) if part)
+
+
+def _sections(report: Report, room: int) -> list[str]:
+    alone = len(report.pages) == 1
+    parts = [_part(page, alone=alone) for page in report.pages]
+    if parts and not _fitting(parts[:1], room):
+        parts[0] = _in_brief(report.pages[0], alone=alone)
+    shown = max(1, _fitting(parts, room))
+    left = len(parts[shown:])
+    more = f"{plural(left, 'decision')} more: too many for one comment; ask for them by candidate, product or suite.\n"
+    return [*parts[:shown], more] if left else parts
 
 
 def _fitting(parts: Sequence[str], room: int) -> int:
@@ -73,14 +85,14 @@ def _foot(report: Report) -> str:
     about = f" Asked for: {inert(report.scope.said)}." if report.scope.said else ""
     older = f" {plural(report.older, 'subject')} not decided for a month left out." if report.older else ""
     made = f"Made {instant(as_of.now)} by evalbench {__version__} from the lake {named(as_of.lake)}."
-    return f"{made}{about}{older} PASS permits a release within its scope; it doesn't mean safe.\n"
+    kept_out = f" {inert(report.kept_out)}" if report.kept_out else ""
+    return f"{made}{about}{older}{kept_out} PASS permits a release within its scope; it doesn't mean safe.\n"
 
 
 def _part(page: Candidate, *, alone: bool) -> str:
     standing = page.standing
-    title = f"{named(standing.subject.candidate)}: {standing.verdict}, {VERDICT_LABELS[standing.verdict].lower()}"
     paragraphs = [
-        f"{'##' if alone else '###'} {title}{_provisional(standing)}",
+        _title(standing, alone=alone),
         _why(standing),
         "\n".join(_signals(standing.signals)),
         f"**Trials.** {_funnel(standing)}",
@@ -92,6 +104,18 @@ def _part(page: Candidate, *, alone: bool) -> str:
         *(f"**Not counted.** {said}" for said in _not_counted(standing)),
     ]
     return "\n\n".join(paragraphs) + "\n"
+
+
+def _in_brief(page: Candidate, *, alone: bool) -> str:
+    """The beginning of a section that is too long."""
+    said = "What else is to be said of it is too long for a comment: the HTML report and the page have it."
+    return "\n\n".join((_title(page.standing, alone=alone), _why(page.standing), said)) + "\n"
+
+
+def _title(standing: Standing, *, alone: bool) -> str:
+    then = "may ship" if standing.verdict is Verdict.PASS else "held"
+    said = f"{named(standing.subject.candidate)}: {standing.verdict}, {then}"
+    return f"{'##' if alone else '###'} {said}{_provisional(standing)}"
 
 
 def _provisional(standing: Standing) -> str:
@@ -180,15 +204,19 @@ def _scope(standing: Standing) -> str:
     runs = ", ".join(named(run) for run in standing.runs[:NAMED_RUNS])
     more = f" and {len(standing.runs) - NAMED_RUNS} more" if len(standing.runs) > NAMED_RUNS else ""
     baseline = f"baseline {named(standing.baseline)}" if standing.baseline is not None else "no baseline"
+    model = f"model {named(standing.model)}" if standing.model is not None else "no model named"
     policy = f"policy {named(standing.policy_name)} {named(standing.policy_version)}"
     return (
         f"{_subject(standing)}, decided for {standing.day} as of {instant(standing.as_of)};"
         f" {plural(standing.tasks, 'task')}, window of {plural(standing.window_days, 'day')}, {version},"
-        f" {inert(standing.workflow)}, {baseline}; {policy} ({named(short_hash(standing.policy_hash))});"
+        f" {inert(standing.workflow)}, {baseline}, {model}; {policy} ({named(short_hash(standing.policy_hash))});"
         f" {plural(len(standing.runs), 'run')}{': ' if runs else ''}{runs}{more}."
     )
 
 
 def _not_counted(standing: Standing) -> Iterator[str]:
-    for voided in standing.excluded:
-        yield f"Run {named(voided.run_id)}: {inert(voided.reason)} ({inert(voided.owner)}, {voided.day})."
+    for voided in standing.excluded[:NAMED_VOIDED]:
+        why, owner = inert(voided.reason, CELL_CHARS), inert(voided.owner, CELL_CHARS)
+        yield f"Run {named(voided.run_id)}: {why} ({owner}, {voided.day})."
+    if len(standing.excluded) > NAMED_VOIDED:
+        yield f"{plural(len(standing.excluded) - NAMED_VOIDED, 'more run')}."

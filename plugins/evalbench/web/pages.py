@@ -8,17 +8,19 @@ from typing import TypeAlias
 
 from evalbench.errors import UsageError
 from evalbench.gate.case import Subject
+from evalbench.gate.decision import Verdict
 from evalbench.web import charts
 from evalbench.web.links import Links, filter_fields, subject_fields
 from evalbench.web.models.board import board
 from evalbench.web.models.candidate import Candidate, candidate
 from evalbench.web.models.contradictions import contradictions
+from evalbench.web.models.figures import SIGNAL_UNITS
 from evalbench.web.models.filters import day_of, filters_of
 from evalbench.web.models.parts import SIGNAL_LABELS, Filters
 from evalbench.web.models.quality import RECENT, quality
 from evalbench.web.models.run import run_page
 from evalbench.web.models.search import search
-from evalbench.web.models.trial import trial_page
+from evalbench.web.models.trial import TrialLimits, trial_page
 from evalbench.web.palette import Theme
 from evalbench.web.rendering import render, static_files
 from evalbench.web.store import View
@@ -30,7 +32,9 @@ Page: TypeAlias = Callable[[View, Links, Given], str]
 MOST_LETTERS = 2000
 """Of what is searched for. An id may be as long as the address that names it, which the server bounds."""
 MOST_ROWS, MOST_TRIALS, MOST_CALLS, MOST_DEFECTS, MOST_EXECUTIONS, MOST_HITS = 500, 1000, 300, 200, 20, 50
+MOST_FACTS, MOST_SIBLINGS = 300, 100
 """Of a table; a page says what it leaves out, and downloads have all of it."""
+OF_A_TRIAL = TrialLimits(calls=MOST_CALLS, facts=MOST_FACTS, siblings=MOST_SIBLINGS)
 CHART_TITLES = MappingProxyType(
     {
         **{name: (label, "") for name, label in SIGNAL_LABELS.items()},
@@ -92,6 +96,7 @@ def _board(view: View, to: Links, given: Given) -> str:
         fields=filter_fields(filters),
         filtered=filters != Filters(),
         with_older=replace(filters, older=True),
+        by_decision={one: replace(filters, decision=None if one is filters.decision else one) for one in Verdict},
     )
 
 
@@ -103,7 +108,7 @@ def _candidate(view: View, to: Links, given: Given) -> str:
         page=page,
         fields=subject_fields(page.subject, page.standing.day),
         all_dates=subject_fields(page.subject),
-        units={figure.name: figure.unit for figure in page.standing.signals},
+        units=SIGNAL_UNITS,
         charts=[_chart(page, to, kind, view.version) for kind in charts.kinds_for(page)],
     )
 
@@ -121,13 +126,13 @@ def _chart(page: Candidate, to: Links, kind: str, version: str) -> ChartImage:
 
 
 def _run(view: View, to: Links, given: Given) -> str:
-    page = run_page(view, required(given, "run_id"), trials=MOST_TRIALS, defects=MOST_DEFECTS)
+    page = run_page(view, required(given, "run_id"), trials=MOST_TRIALS, defects=MOST_DEFECTS, facts=MOST_FACTS)
     return render("run.html", **shell(to, "run"), page=page)
 
 
 def _trial(view: View, to: Links, given: Given) -> str:
     key = required(given, "run_id"), required(given, "task_id"), trial_of(given)
-    page = trial_page(view, *key, calls=MOST_CALLS)
+    page = trial_page(view, *key, OF_A_TRIAL)
     return render("trial.html", **shell(to, "trial"), page=page)
 
 

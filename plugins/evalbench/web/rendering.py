@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -9,10 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from evalbench.canonical import canonical_json
 from evalbench.gate.decision import Verdict
 from evalbench.web import marks, words
+from evalbench.web.links import Address
 from evalbench.web.models.parts import SIGNAL_LABELS, VERDICT_LABELS
 
 HERE = Path(__file__).resolve().parent
@@ -21,15 +24,15 @@ SHORT = 100
 MOST_LETTERS = 20_000
 """Of one text on a page: a run may hold texts of megabytes, which no browser shows and nobody reads."""
 TYPES = MappingProxyType({".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"})
+_UNSENT = re.compile("[\0\r\n]")
+"""What no form sends as it is: HTML holds no NUL, and browsers send every line break as two characters."""
 WORDS = (
     words.age,
     words.brief,
-    words.clean,
     words.counted,
     words.fraction,
     words.in_unit,
     words.instant,
-    words.listed,
     words.money,
     words.number,
     words.plural,
@@ -75,7 +78,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {word.__name__: word for word in WORDS} | {"pretty_json": pretty_json, "detail": detail}
+    made.filters |= {word.__name__: word for word in WORDS} | {
+        "pretty_json": pretty_json,
+        "detail": detail,
+        "exact": exact,
+    }
+    made.tests["sendable"] = sendable
     made.globals |= {drawing.__name__: drawing for drawing in DRAWINGS}
     made.globals |= {
         "SIGNAL_LABELS": SIGNAL_LABELS,
@@ -93,18 +101,28 @@ def render(template: str, /, **shown: object) -> str:
 
 def pretty_json(text: str) -> str:
     """Canonical JSON as people read it, on one line where it is short; other text as it is."""
-    found = _json(text) if len(text) <= MOST_LETTERS else None
+    found = _canonical(text) if len(text) <= MOST_LETTERS else None
     if found is None:
         return text
     return json.dumps(found, indent=None if len(text) <= SHORT else 1, ensure_ascii=False)
 
 
 def detail(text: str) -> str:
-    """What a verdict rests on: `equal 3, tools none` for a flat JSON object, other text as it is."""
-    found = _json(text)
+    """What a verdict rests on: `equal 3, tools none` for a flat canonical JSON object, other text as it is."""
+    found = _canonical(text)
     if not isinstance(found, dict) or any(isinstance(value, dict) for value in found.values()):
         return text
     return ", ".join(f"{words.spaced(name)} {_said(value)}" for name, value in found.items())
+
+
+def exact(text: str) -> Markup:
+    """A value that a form sends back: nobody reads it, so it is escaped and otherwise as it is."""
+    return escape(text)
+
+
+def sendable(text: str) -> bool:
+    """Whether a form sends a text as it is."""
+    return _UNSENT.search(text) is None
 
 
 def _said(value: object) -> object:
@@ -113,18 +131,20 @@ def _said(value: object) -> object:
     return "none" if value is None else value
 
 
-def _json(text: str) -> object:
+def _canonical(text: str) -> object:
+    """The value of canonical JSON. None for other text, which may say more than its value: a key twice, all digits."""
     try:
-        return json.loads(text)
+        found = json.loads(text)
+        return found if canonical_json(found) == text else None
     except (ValueError, RecursionError):
         return None
 
 
 def _shown(value: object) -> object:
-    """What a template prints: None is a mistake of the template, text is cleaned of what can't be seen."""
+    """What a template prints: None is its mistake, text is cleaned of what can't be seen, addresses are left alone."""
     if value is None:
         raise TypeError("a template prints None: say why there is nothing instead")
-    return _short(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return _short(value) if isinstance(value, str) and not isinstance(value, Markup | Address) else value
 
 
 def _short(text: str) -> str:

@@ -9,7 +9,7 @@ from evalbench.gate.case import Subject
 from evalbench.web.models.board import Board, board
 from evalbench.web.models.candidate import ON_A_PAGE, Candidate, candidate
 from evalbench.web.models.parts import HELD_FIRST, Filters, Tally, tallies
-from evalbench.web.models.standing import subject_of
+from evalbench.web.models.standing import subject_of_row
 from evalbench.web.store import AsOf, View
 from evalbench.web.words import listed, suite_name
 
@@ -65,9 +65,10 @@ class Report:
     """Decisions, each with all that stands beside it.
 
     caveats: what is to be known before any decision is read, in sentences: dates of the scope that are being published.
-    pages: newest date first, then held, lacking evidence, may ship; then by subject. tallies: of the pages. older:
+    pages: newest date first, then failed, lacking evidence, may ship; then by subject. tallies: of the pages. older:
     subjects left out because they weren't decided for a month before the newest run that isn't dated in the future.
-    nothing: why there is no page, in a sentence; None when there are some.
+    kept_out: as `quality.kept_out` says, whatever is asked for. nothing: why there is no page, in a sentence; None when
+    there are some.
     """
 
     as_of: AsOf
@@ -76,6 +77,7 @@ class Report:
     pages: tuple[Candidate, ...]
     tallies: tuple[Tally, ...]
     older: int
+    kept_out: str
     nothing: str | None
 
 
@@ -83,7 +85,7 @@ def report(view: View, scope: Scope) -> Report:
     """The report on a view of the lake. Raises UsageError when something is asked for by name and nobody has it."""
     subjects = view.rows("SELECT DISTINCT product, suite, environment, candidate FROM decisions")
     caveats = tuple(_caveats(view.as_of, scope))
-    _check_names([subject_of(row) for row in subjects], scope, caveats)
+    _check_names([subject_of_row(row) for row in subjects], scope, caveats)
     candidate_asked = scope.candidates[0] if len(scope.candidates) == 1 else None
     found = board(view, Filters(product=scope.product, candidate=candidate_asked, older=scope.narrow))
     rows = [row for row in found.rows if scope.names(row.subject)]
@@ -96,6 +98,7 @@ def report(view: View, scope: Scope) -> Report:
         pages=tuple(pages),
         tallies=tallies([page.standing for page in pages]),
         older=found.older,
+        kept_out=found.kept_out,
         nothing=None if pages else _nothing(found, scope),
     )
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from evalbench.errors import StorageError, UsageError
 from evalbench.web.kept import Kept
-from evalbench.web.store import Store, View
+from evalbench.web.store import NoLakeError, Store, View
 
 Made = TypeVar("Made")
 
@@ -106,5 +106,7 @@ class Site:
                 if self._store is None:
                     self._store = self._open_store()
             return self._store.view()
+        except NoLakeError:
+            raise
         except UsageError as error:
             raise StorageError(str(error)) from error

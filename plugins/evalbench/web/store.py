@@ -32,6 +32,10 @@ NAMED = 10
 _Made = TypeVar("_Made")
 
 
+class NoLakeError(UsageError):
+    """Nothing has been published there yet, or it is the wrong place."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsOf:
     """Which state of the lake a page shows.
@@ -91,6 +95,17 @@ class AsOf:
     def hides(self, day: date | None) -> bool:
         """Whether there may be something on a date, or without one in the lake, of which nothing is shown."""
         return day in self.left_out if day is not None else bool(self.left_out) and self.newest_run is None
+
+    def nothing(self, said: str, day: date | None = None) -> str:
+        """What a page says where it found nothing, on a date or on all: dates that are left out may hold it."""
+        if self.hides(day):
+            return f"{self.missing()}."
+        return f"{said} {self.missing()}." if day is None and self.left_out else said
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything is shown that the lake holds."""
+        return not (self.left_out or self.shown_before or self.unreadable or self.problem)
 
 
 def _are(days: Sequence[date]) -> str:
@@ -182,12 +197,13 @@ class Store:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="evalbench-lake")
         self._state: _State | None = None
         self._look: _Look | None = None
+        self._failed_at: float | None = None
 
     def view(self) -> View:
         """The newest known state of the lake.
 
         Where the last look is too old, a new one is waited for, but no longer than it may take: whoever asks while it
-        takes longer is answered at once. Raises, as long as nothing is known: UsageError when there is no lake,
+        takes longer is answered at once. Raises, as long as nothing is known: NoLakeError when there is no lake,
         StorageError when it can't be reached, PipelineError when it is damaged.
         """
         look = self._look_if_due()
@@ -227,16 +243,16 @@ class Store:
 
     def _look_if_due(self) -> _Look | None:
         with self._lock:
-            if self._look is not None and (not self._look.over.done() or self._failed_just_now(self._look)):
+            if self._look is not None and (not self._look.over.done() or self._failed_just_now()):
                 return self._look
             if self._state is not None and self._ticks() - self._state.looked < FRESH_S:
                 return None
             self._look = _Look(over=self._worker.submit(self._look_again), begun=self._clock(), started=self._ticks())
             return self._look
 
-    def _failed_just_now(self, look: _Look) -> bool:
+    def _failed_just_now(self) -> bool:
         """Whether nothing is known and that is still fresh: a lake that is damaged isn't read for every request."""
-        return self._state is None and self._ticks() - look.started < FRESH_S
+        return self._state is None and self._failed_at is not None and self._ticks() - self._failed_at < FRESH_S
 
     def _left_to_wait(self, look: _Look) -> float:
         return max(0.0, self._patience - (self._ticks() - look.started))
@@ -248,6 +264,7 @@ class Store:
             self._state = self._newest(state, looked)
         except Exception as error:
             if state is None:
+                self._failed_at = self._ticks()
                 raise
             self._state = replace(state, looked=looked, problem=_told(error, state.problem))
 
@@ -275,10 +292,10 @@ class Store:
         return take_snapshot(self._lake, self._seen(snapshot), snapshot) if snapshot.unproven else snapshot
 
     def _seen(self, before: Snapshot | None) -> Seen:
-        """How the lake looks. Raises UsageError where there is none, StorageError for one whose records all went."""
+        """How the lake looks. Raises NoLakeError where there is none, StorageError for one whose records all went."""
         seen = Seen.of(self._lake)
         if not seen.commits and not self._lake.is_there():
-            raise UsageError(f"{self._lake}: no lake here; run the pipeline first, or set EVALBENCH_LAKE to its lake")
+            raise NoLakeError(f"{self._lake}: no lake here; run the pipeline first, or set EVALBENCH_LAKE to its lake")
         if not seen.commits and before is not None and before.seen.commits:
             had, then = plural(len(before.seen.commits), "date"), "bring its files back, or run the pipeline again"
             raise StorageError(f"{self._lake}: the lake is empty now, it had {had}; {then}")

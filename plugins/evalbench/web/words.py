@@ -1,7 +1,7 @@
 """How the page writes foreign text, fractions and times, beside what it shares with the terminal."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from evalbench.words import (
     NOTHING,
@@ -67,8 +67,8 @@ def age(days: int) -> str:
 
 
 def instant(moment: datetime | None) -> str:
-    """`2026-11-30 10:36 UTC`."""
-    return NOTHING if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
+    """`2026-11-30 10:36 UTC`, whatever zone the moment is told in; it must be told in one."""
+    return NOTHING if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def seconds(value: float | None) -> str:

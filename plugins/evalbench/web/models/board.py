@@ -5,7 +5,8 @@ from datetime import date, timedelta
 
 from evalbench.web.models.filters import filter_options, shown
 from evalbench.web.models.parts import HELD_FIRST, FilterOptions, Filters, Standing, Tally, tallies
-from evalbench.web.models.standing import newest_run, standings, subject_of
+from evalbench.web.models.quality import kept_out
+from evalbench.web.models.standing import newest_run, standings, subject_of_row
 from evalbench.web.store import AsOf, View
 from evalbench.web.tables import SUBJECT
 
@@ -16,9 +17,10 @@ RECENT = timedelta(days=30)
 class Board:
     """One row per subject: its newest decision, or that of the date chosen, as far as the filters fit that decision.
 
-    rows: newest date first, then held, lacking evidence, may ship; then by subject. tallies: of the rows. older:
-    subjects left out because they weren't decided for 30 days before the newest run that isn't dated in the future.
-    nothing: why there is no row, in a sentence; None when there are some.
+    rows: newest date first, then failed, lacking evidence, may ship; then by subject. tallies: of these and of those
+    that the filter by decision leaves out. older: subjects left out because they weren't decided for 30 days before the
+    newest run that isn't dated in the future. kept_out: as `quality.kept_out` says. nothing: why there is no row, in a
+    sentence; None when there are some.
     """
 
     as_of: AsOf
@@ -27,6 +29,7 @@ class Board:
     tallies: tuple[Tally, ...]
     rows: tuple[Standing, ...]
     older: int
+    kept_out: str
     nothing: str | None
 
 
@@ -39,15 +42,17 @@ def board(view: View, filters: Filters) -> Board:
         ("subjects", day), lambda: view.rows(f"SELECT {SUBJECT}, model, run_date FROM ({_chosen(day)})")
     )
     found = [row for row in rows if shown(filters, row.subject, row.model)]
-    older = sum(row["run_date"] < limit and shown(filters, subject_of(row), row["model"]) for row in subjects)
+    chosen = [row for row in found if filters.decision in (None, row.verdict)]
+    older = sum(row["run_date"] < limit and shown(filters, subject_of_row(row), row["model"]) for row in subjects)
     return Board(
         as_of=view.as_of,
         filters=filters,
         options=filter_options(view, filters),
         tallies=tallies(found),
-        rows=tuple(found),
+        rows=tuple(chosen),
         older=older,
-        nothing=None if found else _nothing(view, filters, older),
+        kept_out=view.once("kept out", lambda: kept_out(view)),
+        nothing=None if chosen else _nothing(view, filters, older),
     )
 
 
@@ -72,7 +77,7 @@ def _limit(view: View, filters: Filters) -> date:
 
 
 def _nothing(view: View, filters: Filters, older: int) -> str:
-    if older:
+    if older and filters.decision is None:
         were = "1 was" if older == 1 else f"{older:,} were"
         return f"No subject was decided in the last {RECENT.days} days before the newest run; {were} before."
     if filters != Filters(older=filters.older):

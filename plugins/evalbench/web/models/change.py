@@ -11,8 +11,9 @@ from evalbench.words import listed
 
 DEFINITIONS = (
     ("policy_hash", "policy"),
-    ("code_version", "gate code"),
+    ("code_version", "code"),
     ("dataset_version", "dataset version"),
+    ("model", "model"),
     ("window_days", "window"),
     ("baseline", "baseline"),
 )

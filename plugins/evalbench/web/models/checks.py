@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from evalbench.gate.wording import trial_name
+from evalbench.sinks.parquet import partition_path
+from evalbench.tables import table_named
 from evalbench.web.models.figures import Row, number
 from evalbench.web.models.parts import STAGE_LABELS, Check, Deciding, EvidenceRow, TrialLink
 
@@ -46,11 +48,20 @@ def check_of(row: Row, evidence: Iterable[Row]) -> Check:
     )
 
 
-def deciding(row: Row | None, evidence: Sequence[Row]) -> Deciding:
-    """What decided, from its row of `gate_checks`, None on PASS. evidence: the first rows behind it."""
+def deciding(decision: Row, row: Row | None, evidence: Sequence[Row]) -> Deciding:
+    """What decided, from its row of `gate_checks`; None on PASS, or where the lake lacks it, which is said.
+
+    evidence: the first rows behind it.
+    """
     if row is None:
         return Deciding(
-            sentence=ALL_HOLD, check=None, number=None, proven=False, next_step=None, trials=(), trials_total=0
+            sentence=ALL_HOLD if decision["decided_by"] is None else _unexplained(decision),
+            check=None,
+            number=None,
+            proven=False,
+            next_step=None,
+            trials=(),
+            trials_total=0,
         )
     return Deciding(
         sentence=row["reason"],
@@ -60,4 +71,12 @@ def deciding(row: Row | None, evidence: Sequence[Row]) -> Deciding:
         next_step=row["next_step"],
         trials=tuple(link_of(found) for found in evidence),
         trials_total=row["evidence_rows"],
+    )
+
+
+def _unexplained(decision: Row) -> str:
+    path = partition_path(table_named("gate_checks"), decision["run_date"])
+    return (
+        f"Decided by {decision['decided_by']}; why isn't known, as the lake has no row of that check."
+        f" Delete {path} there and run the pipeline again."
     )

@@ -8,7 +8,7 @@ from evalbench.web.models.checks import link_of
 from evalbench.web.models.figures import Row
 from evalbench.web.models.filters import condition, filter_options
 from evalbench.web.models.parts import FilterOptions, Filters, TrialLink
-from evalbench.web.models.standing import subject_of
+from evalbench.web.models.standing import subject_of_row
 from evalbench.web.models.trial_rows import PRAISED
 from evalbench.web.store import AsOf, View
 
@@ -97,7 +97,7 @@ def _uncounted(view: View, filters: Filters) -> int:
 
 def _contradiction(row: Row) -> Contradiction:
     return Contradiction(
-        subject=subject_of(row),
+        subject=subject_of_row(row),
         day=row["run_date"],
         link=link_of(row),
         quality=float(row["quality"]),

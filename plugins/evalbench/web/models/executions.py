@@ -1,11 +1,14 @@
 """Pipeline runs and whether their accounting closes."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 
+from evalbench.accounting import Disposition
+from evalbench.sinks.parquet import partition_path
+from evalbench.tables import table_named
 from evalbench.web.models.figures import Row
 from evalbench.web.store import View
 
@@ -15,6 +18,7 @@ _COUNTS = """
         regexp_extract(plan_id, '\\d{4}-.*') DESC, plan_id DESC, state, reason
 """
 """A plan that Airflow names has a moment in its name, which tells executions apart whose clock stands still."""
+_OPERATIONAL = ("trends/run_states/", "trends/accounting/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,3 +75,38 @@ def _execution(rows: Sequence[Row]) -> Execution:
         closes=listed == counts.total(),
         ranged=counts["out_of_range"] > 0,
     )
+
+
+def untold(view: View, one: Execution) -> Collection[str]:
+    """States of which `run_states` has fewer entries of a pipeline run than its accounting counts."""
+    counted = {
+        Disposition.SCORED: one.scored,
+        Disposition.IN_PROGRESS: one.in_progress,
+        Disposition.QUARANTINED: sum(one.quarantined.values()),
+        Disposition.IGNORED: sum(one.ignored.values()),
+    }
+    told = view.once("told", lambda: _told(view))
+    return [state for state, entries in counted.items() if told[one.day, one.plan_id, state] < entries]
+
+
+def _told(view: View) -> Counter[tuple[date, str, str]]:
+    rows = view.rows("SELECT run_date, plan_id, state, count(*) AS entries FROM run_states GROUP BY ALL")
+    return Counter({(row["run_date"], row["plan_id"], row["state"]): row["entries"] for row in rows})
+
+
+def has_states(view: View, one: Execution) -> bool:
+    """Whether the file in which a pipeline run told of entries is held; it may tell of none."""
+    return partition_path(table_named("run_states"), one.day, one.plan_id) in _readable(view)
+
+
+def unaccounted(view: View, since: date) -> bool:
+    """Whether there is a file of a pipeline run of that date or a later one without its accounting, as far as known."""
+    found, readable = view.snapshot.seen.growing, _readable(view)
+    names = {path.partition("/run_date=")[2] for path in found if path.startswith(_OPERATIONAL)}
+    return any(
+        name[:10] >= since.isoformat() and f"trends/accounting/run_date={name}" not in readable for name in names
+    )
+
+
+def _readable(view: View) -> Collection[str]:
+    return view.snapshot.seen.growing.keys() - view.snapshot.unsettled.unreadable.keys()

@@ -5,6 +5,7 @@ from datetime import date
 
 from evalbench.errors import UsageError
 from evalbench.gate.case import Subject
+from evalbench.gate.decision import Verdict
 from evalbench.web.models.parts import FilterOptions, Filters
 from evalbench.web.store import View
 from evalbench.web.tables import SUBJECT
@@ -15,12 +16,22 @@ SEVERAL = ", "
 
 
 def filters_of(given: Mapping[str, str]) -> Filters:
-    """Filters from a query string: product, suite, environment, candidate, model, date, and older=1.
+    """Filters from a query string: product, suite, environment, candidate, model, date, decision, and older=1.
 
-    An empty one is none. Raises UsageError for a date that is no date.
+    An empty one is none. Raises UsageError for a date that is no date, and a decision that is none.
     """
     chosen = {name: given.get(name) or None for name in NAMES}
-    return Filters(**chosen, day=day_of(given.get("date")), older=given.get("older") == "1")
+    day, decision = day_of(given.get("date")), _decision_of(given.get("decision"))
+    return Filters(**chosen, day=day, decision=decision, older=given.get("older") == "1")
+
+
+def _decision_of(text: str | None) -> Verdict | None:
+    if not text:
+        return None
+    try:
+        return Verdict(text)
+    except ValueError as error:
+        raise UsageError(f"decision: {text!r} is none of {', '.join(Verdict)}") from error
 
 
 def day_of(text: str | None) -> date | None:

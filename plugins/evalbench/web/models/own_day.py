@@ -12,9 +12,10 @@ from evalbench.ledger import ScoredRun
 from evalbench.policy import Policy
 from evalbench.sinks.parquet import partition_path
 from evalbench.tables import table_named
+from evalbench.web.models.executions import executions_of
 from evalbench.web.models.figures import Row
 from evalbench.web.models.parts import MissingError
-from evalbench.web.models.standing import subject_of
+from evalbench.web.models.standing import subject_of_row
 from evalbench.web.store import View
 
 _OF_DAY = "product = ? AND suite = ? AND environment = ? AND candidate = ? AND run_date = ?"
@@ -45,7 +46,7 @@ def own_day(view: View, run_id: str) -> OwnDay:
     found = view.rows("SELECT * FROM runs WHERE run_id = ? ORDER BY run_date DESC LIMIT 1", [run_id])
     if not found:
         raise MissingError(_why_not(view, run_id))
-    run, subject = found[0], subject_of(found[0])
+    run, subject = found[0], subject_of_row(found[0])
     key = [subject.product, subject.suite, subject.environment, subject.candidate, run["run_date"]]
     decision = _only(view, "decisions", run["run_date"], view.rows(f"SELECT * FROM daily WHERE {_OF_DAY}", key))
     policy = policy_of(view, decision)
@@ -94,11 +95,18 @@ def _facts(view: View, run: Row) -> tuple[str | None, ScoredRun | None, str | No
 
 def _why_not(view: View, run_id: str) -> str:
     """Why a run is in no table, as far as the pipeline has said something of it."""
-    told = view.rows(
-        "SELECT state, reason, detail FROM run_states WHERE run_id = ? ORDER BY run_date DESC, plan_id DESC LIMIT 1",
-        [run_id],
-    )
+    told = view.rows("SELECT * FROM run_states WHERE run_id = ? ORDER BY run_date DESC, plan_id DESC, path", [run_id])
     if not told:
         return f"{run_id}: this lake has no such run; look for it by a part of its name"
-    said = ": ".join(str(part) for part in (told[0]["state"], told[0]["reason"], told[0]["detail"]) if part)
+    last = _last_told(view, told)
+    said = ": ".join(str(part) for part in (last["state"], last["reason"], last["detail"]) if part)
     return f"{run_id}: this run is in no table; the last pipeline run that speaks of it says {said}"
+
+
+def _last_told(view: View, told: Sequence[Row]) -> Row:
+    """Of rows of `run_states`, newest date first, one of the newest pipeline run; one whose accounting is lost is taken
+    to be its date's oldest.
+    """
+    newest_first = {(found.day, found.plan_id): place for place, found in enumerate(executions_of(view))}
+    of_date = [row for row in told if row["run_date"] == told[0]["run_date"]]
+    return min(of_date, key=lambda row: newest_first.get((row["run_date"], row["plan_id"]), len(newest_first)))

@@ -27,13 +27,13 @@ STAGE_LABELS = {
 }
 VERDICT_LABELS = {
     Verdict.PASS: "May ship",
-    Verdict.FAIL: "Held",
+    Verdict.FAIL: "Failed",
     Verdict.INSUFFICIENT_EVIDENCE: "Lacks evidence",
 }
 """What a decision means for a release; the word of record is the verdict itself."""
 TALLY_WORDS = {
     Verdict.PASS: ("may ship", "may ship"),
-    Verdict.FAIL: ("held", "held"),
+    Verdict.FAIL: ("failed", "failed"),
     Verdict.INSUFFICIENT_EVIDENCE: ("lacks evidence", "lack evidence"),
 }
 """The same of one subject, and of several or none."""
@@ -47,7 +47,10 @@ class MissingError(LookupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What to show; None: everything. day: the date decided. older: also subjects not decided for a month."""
+    """What to show; None: everything. day: the date decided. older: also subjects not decided for a month.
+
+    decision: of the board's rows; no other page has it.
+    """
 
     product: str | None = None
     suite: str | None = None
@@ -56,6 +59,7 @@ class Filters:
     model: str | None = None
     day: date | None = None
     older: bool = False
+    decision: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +170,9 @@ class Check:
 class Deciding:
     """What decided, for people.
 
-    sentence: the check's own, or on PASS that every check holds. check, number, proven, next_step: None, None, False
-    and None on PASS. trials: the first five behind it of trials_total.
+    sentence: the check's own, on PASS that every check holds, or that the lake lacks the check. check, number, proven,
+    next_step: None, None, False and None where there is no check of which to tell. trials: the first five behind it of
+    trials_total.
     """
 
     sentence: str

@@ -82,6 +82,7 @@ class RunPage:
     identity: label → value as the run's own files name it, None where they don't. labels: of run.yaml. plan_source:
     manifest, evalset, or observed (no plan was reachable, so nothing missing can be seen). open_ended: nobody knows how
     many trials are missing. content: sha256 of the directory.
+    metrics, claims, findings: each the first of its total in facts_totals, by name; health: by the metric's name.
     trials: by task and number, the first of trials_total. defect_codes: code → how many; defects: the first of them.
     unattached: score rows that name no trial. policy_name: whose thresholds metrics are counted with.
     facts_reason: why general score, metrics, health, claims, findings and defects are missing (the facts are gone or
@@ -114,9 +115,10 @@ class RunPage:
     summary: RunSummaryText
     general_score: GeneralScoreRow | None
     metrics: tuple[MetricRow, ...]
-    health: tuple[HealthRow, ...]
+    health: Mapping[str, HealthRow]
     claims: tuple[ClaimRow, ...]
     findings: tuple[FindingRow, ...]
+    facts_totals: Mapping[str, int]
     defect_codes: Mapping[str, int]
     defects: tuple[DefectRow, ...]
     trials: tuple[TrialRow, ...]
@@ -130,21 +132,23 @@ class _Measured:
 
     general_score: GeneralScoreRow | None
     metrics: tuple[MetricRow, ...]
-    health: tuple[HealthRow, ...]
+    health: Mapping[str, HealthRow]
     claims: tuple[ClaimRow, ...]
     findings: tuple[FindingRow, ...]
 
 
-def run_page(view: View, run_id: str, *, trials: int | None = None, defects: int | None = None) -> RunPage:
+def run_page(
+    view: View, run_id: str, *, trials: int | None = None, defects: int | None = None, facts: int | None = None
+) -> RunPage:
     """One run. Raises MissingError when the tables have none of that id.
 
-    trials, defects: how many of them at most; None: all.
+    trials, defects, facts (of metrics, claims and findings each): how many at most; None: all.
     """
     found = own_day(view, run_id)
     row = found.run
     taken = {name: row[name] for name in _TAKEN}
     rows, total = trial_rows(view, found, trials)
-    measured = _measured(view, found)
+    whole = _measured(view, found)
     return RunPage(
         **taken,
         as_of=view.as_of,
@@ -155,11 +159,12 @@ def run_page(view: View, run_id: str, *, trials: int | None = None, defects: int
         decisions=_pooled_by(view, found),
         policy_name=found.decision["policy_name"],
         summary=_summary(view, row),
-        general_score=measured.general_score,
-        metrics=measured.metrics,
-        health=measured.health,
-        claims=measured.claims,
-        findings=measured.findings,
+        general_score=whole.general_score,
+        metrics=whole.metrics[:facts],
+        health=whole.health,
+        claims=whole.claims[:facts],
+        findings=whole.findings[:facts],
+        facts_totals={name: len(getattr(whole, name)) for name in ("metrics", "claims", "findings")},
         defect_codes=json.loads(row["defect_codes"]),
         defects=defects_of(found.scored, defects),
         trials=rows,

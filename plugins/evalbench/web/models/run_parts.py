@@ -42,7 +42,6 @@ class HealthRow:
     over nothing.
     """
 
-    name: str
     n: int
     unavailable: int
     at_maximum: int | None
@@ -107,11 +106,10 @@ def measured_health(found: OwnDay) -> Mapping[str, Health]:
     return evaluator_health(found.scored.verdicts, outcomes) if found.scored is not None else {}
 
 
-def health_of(health: Mapping[str, Health]) -> tuple[HealthRow, ...]:
-    """Health as rows."""
-    return tuple(
-        HealthRow(
-            name=name,
+def health_of(health: Mapping[str, Health]) -> dict[str, HealthRow]:
+    """Health as rows, by the metric's name."""
+    return {
+        name: HealthRow(
             n=of_metric.n,
             unavailable=of_metric.unavailable,
             at_maximum=of_metric.at_maximum,
@@ -121,4 +119,4 @@ def health_of(health: Mapping[str, Health]) -> tuple[HealthRow, ...]:
             agreeing=of_metric.agreeing,
         )
         for name, of_metric in health.items()
-    )
+    }

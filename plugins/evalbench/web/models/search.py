@@ -5,9 +5,10 @@ from datetime import date
 from typing import Any
 
 from evalbench.gate.case import Subject
+from evalbench.web.inert import PARTED
 from evalbench.web.models.checks import trial_link
 from evalbench.web.models.parts import TrialLink
-from evalbench.web.models.standing import subject_of
+from evalbench.web.models.standing import subject_of_row
 from evalbench.web.store import AsOf, View
 from evalbench.web.tables import SUBJECT
 
@@ -61,19 +62,28 @@ class Search:
 
 
 def search(view: View, text: str, most: int | None = None) -> Search:
-    """What contains a text, blanks around it left out: all of it, or the first `most` runs and tasks."""
-    wanted = text.strip()
+    """What contains a text, blanks around it left out: all of it, or the first `most` runs and tasks.
+
+    Where nothing does, what contains it without the marks that a note puts into ids, which nobody sees.
+    """
+    found = _search(view, text.strip(), most)
+    if found.runs or found.tasks or PARTED not in text:
+        return found
+    return _search(view, text.replace(PARTED, "").strip(), most)
+
+
+def _search(view: View, wanted: str, most: int | None) -> Search:
     runs = _rows(view, _RUNS, wanted, most)
     tasks = _rows(view, _TASKS, wanted, most)
     return Search(
         as_of=view.as_of,
         text=wanted,
-        runs=tuple(RunHit(run_id=row["run_id"], subject=subject_of(row), run_date=row["run_date"]) for row in runs),
+        runs=tuple(RunHit(run_id=row["run_id"], subject=subject_of_row(row), run_date=row["run_date"]) for row in runs),
         runs_total=runs[0]["total"] if runs else 0,
         tasks=tuple(
             TaskHit(
                 link=trial_link(row["newest"]["run_id"], row["task_id"], row["newest"]["trial"]),
-                subject=subject_of(row),
+                subject=subject_of_row(row),
                 run_date=row["newest"]["run_date"],
                 trials=row["trials"],
             )

@@ -8,6 +8,7 @@ from datetime import date
 from itertools import pairwise
 
 from evalbench.repeats import Bracket
+from evalbench.web.models.change import DEFINITIONS
 from evalbench.web.models.figures import Row, number, reason_of, value_of
 from evalbench.web.models.parts import DayMark, SignalPoint
 
@@ -71,14 +72,6 @@ LIMITED_BY = {
 }
 """The check that limits a signal, where one does."""
 _COST = "cost_per_verified_outcome"
-_WHAT = (
-    ("policy_hash", "policy"),
-    ("code_version", "code"),
-    ("dataset_version", "dataset version"),
-    ("model", "model"),
-    ("window_days", "window"),
-    ("baseline", "baseline"),
-)
 _SOURCES = {"evaluator": "evaluator", "harness": "comparator", "grader": "grader"}
 
 
@@ -147,7 +140,7 @@ def definition_changes(decisions: Sequence[Row], measured_with: Iterable[Row]) -
 
 
 def _decision_changes(before: Row, after: Row) -> Iterator[DefinitionChange]:
-    for name, what in _WHAT:
+    for name, what in DEFINITIONS:
         if before[name] != after[name]:
             yield DefinitionChange(
                 day=after["run_date"], what=what, before=_named(before, name), after=_named(after, name)

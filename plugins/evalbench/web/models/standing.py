@@ -83,7 +83,7 @@ def standings(view: View, chosen: str, params: Sequence[object]) -> list[Standin
     ]
 
 
-def subject_of(row: Row) -> Subject:
+def subject_of_row(row: Row) -> Subject:
     """The subject of a row."""
     return Subject(
         product=row["product"], suite=row["suite"], environment=row["environment"], candidate=row["candidate"]
@@ -114,12 +114,13 @@ def standing_of(
     """The standing of the last decision of a subject's history.
 
     history: rows of `daily` by date. signals: of those dates, with the decision beside each. check: the one that
-    decided last, None on PASS; evidence: the first rows behind it. log: of the last date, in LOG_ORDER.
+    decided last, None on PASS or where it isn't held; evidence: the first rows behind it. log: of the last date, in
+    LOG_ORDER.
     """
     row, day = history[-1], history[-1]["run_date"]
     today = view.as_of.now.date()
     return Standing(
-        subject=subject_of(row),
+        subject=subject_of_row(row),
         day=day,
         verdict=Verdict(row["decision"]),
         not_of_record=not_of_record(row, today),
@@ -136,7 +137,7 @@ def standing_of(
         as_of=row["as_of"],
         tasks=row["tasks"],
         runs=tuple(json.loads(row["runs"])),
-        deciding=deciding(check, evidence),
+        deciding=deciding(row, check, evidence),
         flip=row["flip"],
         signals=_figures(row, [found for found in signals if found["run_date"] == day]),
         funnel=Funnel(**{name: row[name] for name in Funnel.__dataclass_fields__}),

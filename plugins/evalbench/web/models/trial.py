@@ -16,7 +16,7 @@ from evalbench.web.models.figures import number
 from evalbench.web.models.own_day import OwnDay, own_day
 from evalbench.web.models.parts import MissingError, TrialLink
 from evalbench.web.models.places import Place, place_of
-from evalbench.web.models.standing import subject_of
+from evalbench.web.models.standing import subject_of_row
 from evalbench.web.models.trial_parts import (
     EffectRow,
     OutcomeInfo,
@@ -66,7 +66,8 @@ class TrialPage:
     record's own word. quality: 0..1 under the policy, None when not graded, quality_reason why. contradiction: praised
     (0.8 or more) and not verified. progress: None when windows were not recorded, else active, with_delta, waiting,
     stale. effects: recorded and silent ones, None with effects_reason when nothing speaks of them. siblings: the task's
-    other trials in the run. forbidden_calls: calls of tools that policy or task forbid. transcript: None, or without
+    other trials in the run. effects, verdicts and siblings are each the first of their total in totals, by name.
+    forbidden_calls: calls of tools that policy or task forbid. transcript: None, or without
     messages: then transcript_reason says why, in words.
     """
 
@@ -98,12 +99,25 @@ class TrialPage:
     forbidden_calls: int
     place: Place | None
     siblings: tuple[TrialLink, ...]
+    totals: Mapping[str, int]
     transcript: Transcript | None
     transcript_reason: str | None
 
 
-def trial_page(view: View, run_id: str, task_id: str, trial: int, *, calls: int | None = None) -> TrialPage:
-    """One trial. calls: most rows of tools, None for all.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialLimits:
+    """How much there is of a trial at most; None: all. calls: rows of tools. facts: of effects and verdicts each."""
+
+    calls: int | None = None
+    facts: int | None = None
+    siblings: int | None = None
+
+
+ALL = TrialLimits()
+
+
+def trial_page(view: View, run_id: str, task_id: str, trial: int, limits: TrialLimits = ALL) -> TrialPage:
+    """One trial.
 
     Raises MissingError when there is no such trial on record, or the run's facts are gone.
     """
@@ -116,6 +130,7 @@ def trial_page(view: View, run_id: str, task_id: str, trial: int, *, calls: int 
     record, forbidden, effects = judged.trial, forbidden_tools(judged, found.policy), effects_of(judged)
     transcript, transcript_reason = _transcript(view, found, task_id, trial)
     quality = number(judged.quality)
+    verdicts, siblings = verdict_rows(found.scored, record), _siblings(view, found, task_id, trial)
     return TrialPage(
         as_of=view.as_of,
         link=trial_link(run_id, task_id, trial),
@@ -135,16 +150,17 @@ def trial_page(view: View, run_id: str, task_id: str, trial: int, *, calls: int 
         quality_reason=judged.quality_reason,
         contradiction=contradicts(quality, judged.outcome.state.value, waiting=judged.waiting),
         progress=progress_of(record),
-        tools=tools_of(record, forbidden, calls),
-        effects=effects,
+        tools=tools_of(record, forbidden, limits.calls),
+        effects=None if effects is None else effects[: limits.facts],
         effects_reason=None if effects is not None else "the record says nothing of effects",
         usage=usage_of(record),
-        verdicts=verdict_rows(found.scored, record),
+        verdicts=verdicts[: limits.facts],
         named_by=_named_by(view, run_id, task_id, trial),
         policy_name=found.policy.name,
         forbidden_calls=sum(call.name in forbidden for call in record.calls or ()),
         place=place_of(record.ref),
-        siblings=_siblings(view, found, task_id, trial),
+        siblings=siblings[: limits.siblings],
+        totals={"effects": len(effects or ()), "verdicts": len(verdicts), "siblings": len(siblings)},
         transcript=transcript,
         transcript_reason=transcript_reason,
     )
@@ -173,7 +189,7 @@ def _named_by(view: View, run_id: str, task_id: str, trial: int) -> tuple[NamedB
     rows = view.rows(f"{with_record(naming)} ORDER BY {key}, check_number", [run_id, task_id, trial])
     return tuple(
         NamedBy(
-            subject=subject_of(row),
+            subject=subject_of_row(row),
             day=row["run_date"],
             verdict=Verdict(row["decision"]),
             not_of_record=not_of_record(row, view.as_of.now.date()),
