@@ -48,7 +48,7 @@ SHOTS: Mapping[str, Shot] = {
     "board-dark": Shot(path="/", dark=True),
     "board-phone": Shot(path="/?product=release-inversion", width=390, height=1300),
     "candidate": Shot(path=f"/candidate?{FAST}", height=1310),
-    "run": Shot(path="/run?run_id=trap-judge-contradiction", height=1150),
+    "run": Shot(path="/run?run_id=trap-judge-contradiction", height=1120),
     "trial": Shot(path="/trial?run_id=inversion-fast-v2&task_id=t4&trial=0", height=1150),
     "contradictions": Shot(path="/contradictions", height=760),
     "quality": Shot(path="/quality", height=1100),

@@ -470,7 +470,7 @@ def test_a_report_names_the_models_behind_a_decision(tmp_path: Path) -> None:
         said = f"model `{model}`; policy" if model else "no model named; policy"
         assert said in answered(tmp_path / "lake", "--format", "md", *asked)
         assert said.replace("`", "").removesuffix("; policy") in read(answered(tmp_path / "lake", *asked)).text
-    changed = "As on 2026-11-02: PASS; another model."
+    changed = "Unchanged from 2026-11-02: PASS; another model."
     assert changed in answered(tmp_path / "lake", "--format", "md")
     assert changed in answered(tmp_path / "lake")
 

@@ -10,6 +10,8 @@ from tests.page.visiting import visiting
 
 AXE = Path(".cache/axe/node_modules/axe-core/axe.min.js")
 PHONE: ViewportSize = {"width": 390, "height": 844}
+PHONE_IN_AIRFLOW: ViewportSize = {"width": 318, "height": 700}
+"""What Airflow's navigation leaves of a phone's screen."""
 BESIDE_NAVIGATION: ViewportSize = {"width": 1200, "height": 800}
 """What Airflow's navigation leaves of a laptop's screen."""
 SCHEMES = ("light", "dark")
@@ -74,7 +76,7 @@ def test_axe_does_find_a_barrier(browser: Browser, site: str, axe: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("screen", [PHONE, BESIDE_NAVIGATION], ids=["phone", "beside navigation"])
+@pytest.mark.parametrize("screen", [PHONE, PHONE_IN_AIRFLOW, BESIDE_NAVIGATION], ids=lambda size: str(size["width"]))
 def test_every_page_fits_its_screen(browser: Browser, site: str, name: str, screen: ViewportSize) -> None:
     """Nothing sticks out sideways: what is wider scrolls in a box of its own, which the keyboard reaches."""
     with visiting(browser, site, expected=(404,), viewport=screen) as visit:
@@ -90,6 +92,16 @@ def test_rows_of_the_board_become_blocks_on_a_phone(browser: Browser, site: str)
         page = visit.open("/?product=release-inversion")
         expect(page.locator(".board tbody tr").first.get_by_text("Effect integrity")).to_be_visible()
         assert page.locator("td.why").first.evaluate("cell => cell.clientWidth") > 300
+
+
+def test_no_mark_is_cut_off_on_a_phone(browser: Browser, site: str) -> None:
+    """A limit at the right end of its scale is where most checks are decided."""
+    with visiting(browser, site, viewport=PHONE_IN_AIRFLOW) as visit:
+        page = visit.open(f"/candidate?{FAST}")
+        right = "part => part.getBoundingClientRect().right"
+        cells = page.locator(".checks td:has(svg)").all()
+        assert cells
+        assert all(cell.locator("svg").evaluate(right) <= cell.evaluate(right) for cell in cells)
 
 
 def test_the_deciding_sentence_has_room_beside_airflows_navigation(browser: Browser, site: str) -> None:

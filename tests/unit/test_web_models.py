@@ -330,7 +330,7 @@ def test_a_change_says_what_was_and_what_is(tmp_path: Path) -> None:
     assert [1, 2, 3] == [mark.day.day for mark in row.marks]
     assert [0.1] * 3 == [point.value for point in row.sparks["cost_per_verified_outcome"]]
     (before,) = board(view, Filters(day=date(2026, 11, 2))).rows
-    assert "As on 2026-11-01: PASS; another policy." == before.change.sentence
+    assert "Unchanged from 2026-11-01: PASS; another policy." == before.change.sentence
     assert "The first decision of this subject." == board(view, Filters(day=date(2026, 11, 1))).rows[0].change.sentence
 
 
@@ -537,7 +537,7 @@ def test_a_changed_dataset_and_model_are_marked(tmp_path: Path) -> None:
     found = candidate(view, board(view, Filters()).rows[0].subject)
     expected = [("dataset version", "v1", "v2"), ("model", "m-1", "m-2")]
     assert expected == [(change.what, change.before, change.after) for change in found.changes]
-    assert "As on 2026-11-01: PASS; another dataset version, another model." == found.standing.change.sentence
+    assert "Unchanged from 2026-11-01: PASS; another dataset version, another model." == found.standing.change.sentence
     assert {"m-1", "m-2"} == set(board(view, Filters()).options.models)
 
 
@@ -1144,7 +1144,7 @@ def test_what_stands_of_a_date_that_is_left_out_is_not_known(tmp_path: Path) -> 
     found = candidate(view, subject)
     assert [(3, True), (2, None), (1, True)] == [(entry.day.day, entry.current) for entry in found.log]
     assert 1 == PAGES["candidate"](view, Links(base=""), asdict(subject)).count("not known now")
-    said = "As on 2026-11-01: PASS. Nothing is shown of what was decided between: 2026-11-02."
+    said = "Unchanged from 2026-11-01: PASS. Nothing is shown of what was decided between: 2026-11-02."
     assert said == found.standing.change.sentence
     assert "The first decision of this subject." == candidate(view, subject, date(2026, 11, 1)).standing.change.sentence
     say_publishing(lake, date(2026, 11, 1))

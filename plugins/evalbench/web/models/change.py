@@ -65,7 +65,7 @@ def _sentence(row: Row, before: Row | None, unseen: str) -> str:
         return "The first decision of this subject."
     day = before["run_date"].isoformat()
     said = (
-        f"As on {day}: {_words(before)}"
+        f"Unchanged from {day}: {_words(before)}"
         if _said(row) == _said(before)
         else f"On {day} it was {_words(before)}; now it is {_words(row)}"
     )
