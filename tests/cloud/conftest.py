@@ -1,6 +1,5 @@
 """The emulators, one of each per process of the tests, and a place of its own in them for every test."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,11 +31,8 @@ def started_bigquery(started_gcs: Gcs, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def gcs(started_gcs: Gcs, monkeypatch: pytest.MonkeyPatch) -> Gcs:
-    """Cloud Storage in the place of Google's; nothing else of this machine says how to reach Google."""
-    for name in [name for name in os.environ if name.startswith(("GOOGLE_", "GCLOUD_", "CLOUDSDK_"))]:
-        monkeypatch.delenv(name)
-    for name, value in started_gcs.environment().items():
-        monkeypatch.setenv(name, value)
+    """Cloud Storage in the place of Google's."""
+    started_gcs.use(monkeypatch)
     return started_gcs
 
 

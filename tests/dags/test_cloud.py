@@ -102,9 +102,8 @@ def _plain(row: dict[str, Any]) -> dict[str, str]:
 def cloud(nights: Nights, started: tuple[Gcs, BigQuery]) -> Cloud:
     """A bucket with the samples as runs root, an Airflow connection, and no dataset yet."""
     gcs, bigquery = started
-    for name in [name for name in os.environ if name.startswith(("GOOGLE_", "GCLOUD_", "CLOUDSDK_"))]:
-        nights.patch.delenv(name)
-    for name, value in {**gcs.environment(), **bigquery.environment(), "NO_PROXY": "127.0.0.1"}.items():
+    gcs.use(nights.patch)
+    for name, value in bigquery.environment().items():
         nights.patch.setenv(name, value)
     made = Cloud(
         gcs=gcs,

@@ -12,13 +12,13 @@ from scripts.stack_postgres import free_port
 from tests.scheduler.nights import CLOCK, Place, Scheduler
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def links(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the two links."""
     return tmp_path_factory.mktemp("links")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def scheduler(root: Path, links: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scheduler]:
     """A running Airflow that knows the nightly DAG, which is still paused."""
     home = tmp_path_factory.mktemp("stack")
@@ -38,7 +38,7 @@ def scheduler(root: Path, links: Path, tmp_path_factory: pytest.TempPathFactory)
         down(home)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def use(scheduler: Scheduler, links: Path) -> Callable[[Place], None]:
     """Point the running Airflow at a place; what an earlier test left running ends first."""
 
@@ -52,7 +52,7 @@ def use(scheduler: Scheduler, links: Path) -> Callable[[Place], None]:
     return point
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def new_place(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Place]:
     """An empty runs root and an empty lake."""
 
