@@ -13,6 +13,14 @@ from evalbench.ledger import EffectState, OutcomeState
 from evalbench.pool import Pool
 
 SIGNALS_VERSION = "1"
+UNITS = {
+    "task_quality": "quality 0..1",
+    "useful_progress": "share",
+    "effect_integrity": "share",
+    "cost_per_verified_outcome": "USD",
+    "false_success": "share",
+}
+"""Of the five signals, by name."""
 PROVABLE = (0.05, 0.02, 0.01)  # rates that zero failures over enough distinct tasks would prove
 
 
@@ -31,7 +39,11 @@ class Signal:
     left_out: dict[str, int]
     beside: dict[str, object] = field(default_factory=dict)
     ci95: tuple[float, float] | None = None
-    unit: str = "share"
+
+    @property
+    def unit(self) -> str:
+        """What the value is counted in."""
+        return UNITS[self.name]
 
     @property
     def value(self) -> float | None:
@@ -69,7 +81,6 @@ def task_quality(pool: Pool) -> Signal:
             "max_disagreement": max(disagreements, default=None),
         },
         ci95=rate_interval(items),
-        unit="quality 0..1",
     )
 
 
@@ -144,7 +155,6 @@ def cost_per_verified_outcome(pool: Pool) -> Signal:
             "basis": pool.policy.cost_basis,
         },
         ci95=ratio_interval_by_task(rows) if counts.uncovered == 0 else None,
-        unit="USD",
     )
 
 

@@ -25,6 +25,7 @@ from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
 from evalbench.lake.commits import StoredObject, read_commit, write_commit
 from evalbench.ledger import ExpectedCall, ToolCall
+from evalbench.signals import UNITS
 from evalbench.sinks.parquet import partition_path
 from evalbench.storage import LocalStorage
 from evalbench.tables import table_named
@@ -36,7 +37,6 @@ from evalbench.web.models.alignment import AlignedRow, Mark, align
 from evalbench.web.models.board import board
 from evalbench.web.models.candidate import candidate
 from evalbench.web.models.contradictions import contradictions
-from evalbench.web.models.figures import SIGNAL_UNITS
 from evalbench.web.models.filters import day_of, filters_of
 from evalbench.web.models.parts import Filters, MissingError, SignalFigure, Standing
 from evalbench.web.models.quality import quality
@@ -486,7 +486,7 @@ def test_a_newest_date_without_signals_shifts_no_other(tmp_path: Path) -> None:
 def test_units_of_signals_are_the_published_ones(view: View) -> None:
     """Where nothing was published they are known by the signal's name."""
     for row in board(view, Filters()).rows:
-        assert {figure.name: figure.unit for figure in row.signals} == SIGNAL_UNITS
+        assert {figure.name: figure.unit for figure in row.signals} == UNITS
 
 
 def test_a_decision_whose_check_is_missing_is_not_called_permitted(tmp_path: Path) -> None:

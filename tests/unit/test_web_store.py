@@ -83,6 +83,16 @@ def opened(stores: list[Store], lake: Path | Storage, ticks: Ticks, patience: fl
     return stores[-1]
 
 
+def grown_after_a_look(runs: Path, stores: list[Store], ticks: Ticks, day: int = DAY.day) -> tuple[Path, Store]:
+    """A lake that was looked at, and has one run more since; and the store that looked."""
+    lake = published(runs)
+    store = opened(stores, lake, ticks)
+    store.view()
+    write_run(runs, "third", day)
+    published(runs)
+    return lake, store
+
+
 class Disturbed(LocalStorage):
     """A lake on a disk or share that fails, or answers late, when a test says so.
 
@@ -171,11 +181,7 @@ def test_what_did_not_change_is_taken_over(runs: Path, stores: list[Store], tick
 
 def test_a_date_being_published_stays_as_it_was(runs: Path, stores: list[Store], ticks: Ticks) -> None:
     """Old rows until the commit record is right again, and the page is told which date is shown as it was."""
-    lake = published(runs)
-    store = opened(stores, lake, ticks)
-    store.view()
-    write_run(runs, "third", DAY.day)
-    published(runs)
+    lake, store = grown_after_a_look(runs, stores, ticks)
     say_publishing(lake, DAY)
     ticks.pass_on()
     view = store.view()
@@ -212,11 +218,7 @@ def test_a_date_never_seen_whole_is_left_out(runs: Path, stores: list[Store], ti
 
 def test_dates_shown_as_before_and_dates_left_out_are_told_apart(runs: Path, stores: list[Store], ticks: Ticks) -> None:
     """One that was whole once and one that never was, both being published at the same time."""
-    lake = published(runs)
-    store = opened(stores, lake, ticks)
-    store.view()
-    write_run(runs, "third", 29)
-    published(runs)
+    lake, store = grown_after_a_look(runs, stores, ticks, day=29)
     say_publishing(lake, DAY)
     say_publishing(lake, date(2026, 11, 29))
     ticks.pass_on()
@@ -450,11 +452,7 @@ def test_rows_stay_while_a_date_begins_to_be_published(runs: Path, stores: list[
 
 def test_a_file_lost_under_rows_that_are_shown(runs: Path, stores: list[Store], ticks: Ticks) -> None:
     """They are shown as they were before, with why, beside another date that is being published."""
-    lake = published(runs)
-    store = opened(stores, lake, ticks)
-    store.view()
-    write_run(runs, "third", DAY.day)
-    published(runs)
+    lake, store = grown_after_a_look(runs, stores, ticks)
     next(lake.glob(f"trends/runs/run_date={DAY}/*.parquet")).unlink()
     say_publishing(lake, date(2026, 11, 27))
     ticks.pass_on()

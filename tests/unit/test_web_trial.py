@@ -98,14 +98,28 @@ def test_long_lists_are_compared_as_far_as_their_product_goes(tmp_path: Path) ->
 # -- what isn't known has no file ----------------------------------------------------------------------------------
 
 
-def test_effects_that_nothing_speaks_of_have_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("record", "table", "why", "said"),
+    [
+        (
+            {"effects": None, "tools": {"called": []}},
+            "effects",
+            "t1 of run-1: its effects are not available: the record says nothing of",
+            "Not available: the record says nothing of effects.",
+        ),
+        ({"tools": None}, "tools", "t1 of run-1: its calls are not available: ", "The calls are not available: "),
+    ],
+)
+def test_what_nothing_speaks_of_has_no_file(
+    tmp_path: Path, record: dict[str, object], table: str, why: str, said: str
+) -> None:
     """A file without rows would say that there was none: the answer is the reason, and the page has no link."""
-    view = view_of(tmp_path, {"effects": None, "tools": {"called": []}})
-    with pytest.raises(MissingError, match="t1 of run-1: its effects are not available: the record says nothing of"):
-        DOWNLOADS["effects"](view, TRIAL)
-    said = PAGES["trial"](view, Links(base=""), TRIAL)
-    assert "Not available: the record says nothing of effects." in said
-    assert "download/effects.csv" not in said
+    view = view_of(tmp_path, record)
+    with pytest.raises(MissingError, match=why):
+        DOWNLOADS[table](view, TRIAL)
+    page = PAGES["trial"](view, Links(base=""), TRIAL)
+    assert said in page
+    assert f"download/{table}.csv" not in page
 
 
 def test_effects_that_were_none_have_a_file_without_rows(tmp_path: Path) -> None:
@@ -113,16 +127,6 @@ def test_effects_that_were_none_have_a_file_without_rows(tmp_path: Path) -> None
     view = view_of(tmp_path, {"effects": [], "tools": {"called": []}})
     assert 1 == len(DOWNLOADS["effects"](view, TRIAL).splitlines())
     assert 1 == len(DOWNLOADS["tools"](view, TRIAL).splitlines())
-
-
-def test_calls_that_are_not_available_have_no_file(tmp_path: Path) -> None:
-    """Where none was expected either; the page has no link."""
-    view = view_of(tmp_path, {"tools": None})
-    with pytest.raises(MissingError, match="t1 of run-1: its calls are not available: "):
-        DOWNLOADS["tools"](view, TRIAL)
-    said = PAGES["trial"](view, Links(base=""), TRIAL)
-    assert "The calls are not available: " in said
-    assert "download/tools.csv" not in said
 
 
 def test_what_was_expected_has_the_reason_beside_calls_that_are_not_available(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import altair as alt
 import vl_convert
 
+from evalbench.signals import UNITS
 from evalbench.web.chart_parts import (
     WIDTH,
     Layer,
@@ -30,7 +31,6 @@ from evalbench.web.chart_parts import (
     verdict_shape,
 )
 from evalbench.web.models.candidate import Candidate
-from evalbench.web.models.figures import SIGNAL_UNITS
 from evalbench.web.models.parts import SIGNAL_LABELS, SignalPoint
 from evalbench.web.palette import PALETTES, Palette, Theme
 from evalbench.web.words import fraction
@@ -68,7 +68,7 @@ def described(kind: str, page: Candidate) -> str:
     over = f"{SIGNAL_LABELS[kind]} over {plural(len(points), 'date')}"
     if not known:
         return f"{over}: never available"
-    unit, last = SIGNAL_UNITS[kind], known[-1]
+    unit, last = UNITS[kind], known[-1]
     values = [point.value for point in known if point.value is not None]
     ends = f"lowest {in_unit(min(values), unit)}, highest {in_unit(max(values), unit)}"
     counts = fraction(last.numerator, last.denominator, unit)
@@ -82,7 +82,7 @@ def _span(stretch: Stretch) -> str:
 
 def _signal(page: Candidate, palette: Palette, name: str) -> Layer:
     """Values with their intervals, joined where neighbouring dates both have one; shapes say what was decided."""
-    points, unit = page.signals[name], SIGNAL_UNITS[name]
+    points, unit = page.signals[name], UNITS[name]
     rows = [_row(point) for point in points]
     base = of_rows(rows).encode(x=time_axis(page, [point.day for point in points]))
     scale = value_scale(page, name, unit)

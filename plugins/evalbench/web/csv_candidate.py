@@ -6,11 +6,11 @@ from itertools import repeat
 from types import MappingProxyType
 
 from evalbench.repeats import Bracket
+from evalbench.signals import UNITS
 from evalbench.web.csv_rows import FIGURE, OF_SUBJECT, POINT, figure_cells, point_cells, records, subject_cells
 from evalbench.web.csv_text import csv_text
 from evalbench.web.models.candidate import Candidate, Most, RunRow, candidate
 from evalbench.web.models.decision_log import LogEntry
-from evalbench.web.models.figures import SIGNAL_UNITS
 from evalbench.web.models.filters import day_of
 from evalbench.web.models.parts import SIGNAL_LABELS
 from evalbench.web.pages import Given, subject_of
@@ -44,7 +44,7 @@ def _trend(page: Candidate) -> str:
             *subject_cells(page.subject),
             row.mark.decision,
             row.mark.not_of_record,
-            *(cell for name in SIGNAL_LABELS for cell in point_cells(row.signals.get(name), SIGNAL_UNITS[name])),
+            *(cell for name in SIGNAL_LABELS for cell in point_cells(row.signals.get(name), UNITS[name])),
             *(None if row.cost is None else getattr(row.cost, part) for part in COST),
         )
         for row in page.dates

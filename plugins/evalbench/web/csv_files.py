@@ -51,17 +51,8 @@ def _board(view: View, given: Given) -> str:
 
 def _contradictions(view: View, given: Given) -> str:
     header = (
-        "date",
-        *OF_SUBJECT,
-        "run_id",
-        "task_id",
-        "trial",
-        "quality",
-        "outcome",
-        "declared",
-        "status",
-        "policy",
-    )
+        "date", *OF_SUBJECT, "run_id", "task_id", "trial", "quality", "outcome", "declared", "status", "policy",
+    )  # fmt: skip
     rows = (
         (
             row.day, *subject_cells(row.subject), row.link.run_id, row.link.task_id, row.link.trial, row.quality,

@@ -9,12 +9,12 @@ from typing import TypeAlias
 from evalbench.errors import UsageError
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
+from evalbench.signals import UNITS
 from evalbench.web import charts
 from evalbench.web.links import Links, filter_fields, subject_fields
 from evalbench.web.models.board import board
 from evalbench.web.models.candidate import Candidate, candidate
 from evalbench.web.models.contradictions import contradictions
-from evalbench.web.models.figures import SIGNAL_UNITS
 from evalbench.web.models.filters import day_of, filters_of
 from evalbench.web.models.parts import SIGNAL_LABELS, Filters
 from evalbench.web.models.quality import RECENT, quality
@@ -108,7 +108,7 @@ def _candidate(view: View, to: Links, given: Given) -> str:
         page=page,
         fields=subject_fields(page.subject, page.standing.day),
         all_dates=subject_fields(page.subject),
-        units=SIGNAL_UNITS,
+        units=UNITS,
         charts=[_chart(page, to, kind, view.version) for kind in charts.kinds_for(page)],
     )
 

@@ -6,11 +6,12 @@ from datetime import date
 
 from evalbench.errors import UsageError
 from evalbench.gate.case import Subject
+from evalbench.web.as_of import AsOf
 from evalbench.web.models.board import Board, board
 from evalbench.web.models.candidate import ON_A_PAGE, Candidate, candidate
 from evalbench.web.models.parts import HELD_FIRST, Filters, Tally, tallies
 from evalbench.web.models.standing import subject_of_row
-from evalbench.web.store import AsOf, View
+from evalbench.web.store import View
 from evalbench.web.words import listed, suite_name
 
 NAMED = 10

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from evalbench.web.as_of import AsOf
 from evalbench.web.models.filters import filter_options, shown
 from evalbench.web.models.parts import HELD_FIRST, FilterOptions, Filters, Standing, Tally, tallies
 from evalbench.web.models.quality import kept_out
 from evalbench.web.models.standing import newest_run, standings, subject_of_row
-from evalbench.web.store import AsOf, View
+from evalbench.web.store import View
 from evalbench.web.tables import SUBJECT
 
 RECENT = timedelta(days=30)

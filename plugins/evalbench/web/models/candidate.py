@@ -6,6 +6,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import date, datetime, timedelta
 
 from evalbench.gate.case import Subject
+from evalbench.web.as_of import AsOf
 from evalbench.web.models.checks import NAMED, check_of
 from evalbench.web.models.decision_log import LOG_ORDER, LogEntry, log_entries
 from evalbench.web.models.figures import Row
@@ -22,7 +23,7 @@ from evalbench.web.models.series import (
     limits_of,
 )
 from evalbench.web.models.standing import DATES_SHOWN, brackets, marks_of, sparks, standing_of
-from evalbench.web.store import AsOf, View
+from evalbench.web.store import View
 from evalbench.web.tables import SUBJECT
 
 _OF_SUBJECT = "product = ? AND suite = ? AND environment = ? AND candidate = ?"

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from datetime import date
 
 from evalbench.gate.case import Subject
+from evalbench.web.as_of import AsOf
 from evalbench.web.models.checks import link_of
 from evalbench.web.models.figures import Row
 from evalbench.web.models.filters import condition, filter_options
 from evalbench.web.models.parts import FilterOptions, Filters, TrialLink
 from evalbench.web.models.standing import subject_of_row
 from evalbench.web.models.trial_rows import PRAISED
-from evalbench.web.store import AsOf, View
+from evalbench.web.store import View
 
 _PRAISED = f"quality >= {PRAISED}"
 _PRAISED_UNVERIFIED = f"{_PRAISED} AND outcome <> 'verified' AND NOT waiting"

@@ -10,6 +10,7 @@ from evalbench.accounting import Disposition
 from evalbench.sinks.parquet import partition_path
 from evalbench.tables import table_named
 from evalbench.web.models.figures import Row
+from evalbench.web.snapshot import OPERATIONAL
 from evalbench.web.store import View
 
 _COUNTS = """
@@ -18,7 +19,7 @@ _COUNTS = """
         regexp_extract(plan_id, '\\d{4}-.*') DESC, plan_id DESC, state, reason
 """
 """A plan that Airflow names has a moment in its name, which tells executions apart whose clock stands still."""
-_OPERATIONAL = ("trends/run_states/", "trends/accounting/")
+_TOLD_IN = tuple(f"trends/{name}/" for name in OPERATIONAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ def has_states(view: View, one: Execution) -> bool:
 def unaccounted(view: View, since: date) -> bool:
     """Whether there is a file of a pipeline run of that date or a later one without its accounting, as far as known."""
     found, readable = view.snapshot.seen.growing, _readable(view)
-    names = {path.partition("/run_date=")[2] for path in found if path.startswith(_OPERATIONAL)}
+    names = {path.partition("/run_date=")[2] for path in found if path.startswith(_TOLD_IN)}
     return any(
         name[:10] >= since.isoformat() and f"trends/accounting/run_date={name}" not in readable for name in names
     )

@@ -12,14 +12,6 @@ from evalbench.web.models.parts import SIGNAL_LABELS, SignalFigure, SignalPoint
 Row: TypeAlias = Mapping[str, Any]
 """A row of a held table."""
 
-SIGNAL_UNITS = {
-    "task_quality": "quality 0..1",
-    "useful_progress": "share",
-    "effect_integrity": "share",
-    "cost_per_verified_outcome": "USD",
-    "false_success": "share",
-}
-"""Also of a signal that wasn't published for a date."""
 _OVER_NOTHING = {
     "task_quality": "no completed trial was graded",
     "useful_progress": "no active window was recorded",

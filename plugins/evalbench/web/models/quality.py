@@ -7,12 +7,13 @@ from datetime import date, datetime
 from evalbench.accounting import TASK_LOST, Disposition
 from evalbench.gate.case import Subject
 from evalbench.publishing import EXCLUDED
+from evalbench.web.as_of import AsOf
 from evalbench.web.models.executions import Execution, executions_of, has_states, unaccounted, untold
 from evalbench.web.models.figures import Row
 from evalbench.web.models.filters import condition, filter_options
 from evalbench.web.models.parts import FilterOptions, Filters, MissingError
 from evalbench.web.models.standing import subject_of_row
-from evalbench.web.store import AsOf, View
+from evalbench.web.store import View
 from evalbench.web.tables import SUBJECT
 from evalbench.words import counted, plural, spaced
 

@@ -7,6 +7,7 @@ from datetime import date, datetime
 
 from evalbench.gate.case import Subject
 from evalbench.gate.decision import Verdict
+from evalbench.web.as_of import AsOf
 from evalbench.web.models.decision_log import not_of_record
 from evalbench.web.models.figures import Row, number
 from evalbench.web.models.misleading import ClaimRow, DefectRow, FindingRow, claims_of, defects_of, findings_of
@@ -21,7 +22,7 @@ from evalbench.web.models.run_parts import (
     metrics_of,
 )
 from evalbench.web.models.trial_rows import TrialRow, trial_rows
-from evalbench.web.store import AsOf, View
+from evalbench.web.store import View
 from evalbench.web.tables import with_record
 
 _TAKEN = (

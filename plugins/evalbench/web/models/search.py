@@ -5,11 +5,12 @@ from datetime import date
 from typing import Any
 
 from evalbench.gate.case import Subject
+from evalbench.web.as_of import AsOf
 from evalbench.web.inert import PARTED
 from evalbench.web.models.checks import trial_link
 from evalbench.web.models.parts import TrialLink
 from evalbench.web.models.standing import subject_of_row
-from evalbench.web.store import AsOf, View
+from evalbench.web.store import View
 from evalbench.web.tables import SUBJECT
 
 _RUNS = """

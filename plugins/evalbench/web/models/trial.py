@@ -10,6 +10,7 @@ from evalbench.gate.decision import Verdict
 from evalbench.lake.transcripts import read_transcript
 from evalbench.readers.transcripts import TRANSCRIPT_VERSION
 from evalbench.transcript import Transcript
+from evalbench.web.as_of import AsOf
 from evalbench.web.models.checks import link_of, trial_link
 from evalbench.web.models.decision_log import not_of_record
 from evalbench.web.models.figures import number
@@ -34,7 +35,7 @@ from evalbench.web.models.trial_parts import (
     wait_of,
 )
 from evalbench.web.models.trial_rows import contradicts
-from evalbench.web.store import AsOf, View
+from evalbench.web.store import View
 from evalbench.web.tables import with_record
 from evalbench.words import spaced
 
